@@ -178,7 +178,7 @@ class State(Fingerprinted):
     def load(cls, path: str | os.PathLike[str]) -> State:
         """Read a checkpoint written by `save`."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 history = History(**{f.name: _read_only(stored[f"history_{f.name}"]) for f in fields(Iteration)})
                 arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
                 return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
