@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import scipy.fft
@@ -12,8 +12,10 @@ from plugplay import denoisers
 from plugplay._checks import FloatArray, check_integer, check_number, check_workers, numeric_array
 from plugplay.admm import pnp_admm
 from plugplay.denoisers.base import Denoiser, accepts_option
+from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.results import Result, State
 from plugplay.scaling import Scale
+from plugplay.tuning import choose, estimate_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +25,7 @@ if TYPE_CHECKING:
     from plugplay.models.base import Model
     from plugplay.schedules import Schedule
 
-__all__ = ["restore"]
-
-DEFAULT_TOLERANCE = 1e-3
-DEFAULT_MAX_ITER = 100
+__all__ = ["deblur", "denoise", "inpaint", "restore", "single_photon", "super_resolve"]
 
 
 def restore(
@@ -93,24 +92,26 @@ def restore(
     >>> result.image.shape, result.status.name
     ((16, 16), 'CONVERGED')
     """
-    if lam is None or schedule is None:
-        missing = " and ".join(name for name, value in (("lam", lam), ("schedule", schedule)) if value is None)
-        raise ValueError(
-            f"restore needs {missing}: for instance lam=1e-4 and schedule=plugplay.Monotone(rho0=1e-3, gamma=1.2)"
-        )
     observed = _channels_last(numeric_array(y, "y"), model, channel_axis)
     intensity = getattr(model, "observes_intensity", True)
     scale = Scale.of(observed, data_range) if intensity else Scale(0.0, 1.0, integer=True)
     parallel = check_workers(workers)
+    unit = scale.to_unit(observed) if intensity else observed
+    if noise is None and intensity:
+        level = estimate_noise(unit)
+    else:
+        level = check_number(0.0 if noise is None else noise, "noise", minimum=0)
+    choice = choose(model, level)
+    given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
 
     with scipy.fft.set_workers(parallel):
         result = pnp_admm(
-            model.data_term(scale.to_unit(observed) if intensity else observed),
+            model.data_term(unit),
             _make_denoiser(denoiser, parallel),
-            schedule=schedule,
-            lam=lam,
-            tol=DEFAULT_TOLERANCE if tol is None else tol,
-            max_iter=DEFAULT_MAX_ITER if max_iter is None else max_iter,
+            schedule=choice.schedule if schedule is None else schedule,
+            lam=choice.lam if lam is None else lam,
+            tol=choice.tol if tol is None else tol,
+            max_iter=choice.max_iter if max_iter is None else max_iter,
             start=start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis),
             reference=_companion(reference, "reference", scale, data_range, channel_axis),
             callback=callback,
@@ -122,10 +123,88 @@ def restore(
     parameters = replace(
         result.parameters,
         model=model,
-        noise=None if noise is None else check_number(noise, "noise", minimum=0),
+        noise=level if intensity else None,
         data_range=(scale.low, scale.high),
+        chosen=tuple(name for name, value in given.items() if value is None),
     )
     return replace(result, image=image, parameters=parameters)
+
+
+class RestoreOptions(TypedDict, total=False):
+    """The options of `restore`, which every one-call function takes too."""
+
+    denoiser: str | Denoiser
+    noise: float | None
+    lam: float | None
+    schedule: Schedule | None
+    tol: float | None
+    max_iter: int | None
+    start: ArrayLike | State | None
+    reference: ArrayLike | None
+    channel_axis: int | None
+    data_range: tuple[float, float] | None
+    callback: Callable[[State], object] | None
+    workers: int | None
+
+
+def denoise(y: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
+    """Remove noise; options as in `restore`."""
+    return restore(y, Denoising(), **options)
+
+
+def deblur(
+    y: ArrayLike,
+    kernel: ArrayLike,
+    *,
+    boundary: str = "unknown",
+    mask: ArrayLike | None = None,
+    **options: Unpack[RestoreOptions],
+) -> Result:
+    """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`."""
+    return restore(y, Deblurring(kernel, boundary=boundary, mask=mask), **options)
+
+
+def inpaint(y: ArrayLike, mask: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
+    """Fill in the pixels where the mask is False; options as in `restore`."""
+    return restore(y, Inpainting(mask), **options)
+
+
+def super_resolve(
+    y: ArrayLike,
+    factor: int,
+    kernel: ArrayLike | Literal["bicubic"] = "bicubic",
+    *,
+    offset: int | None = None,
+    boundary: str = "reflect",
+    mask: ArrayLike | None = None,
+    **options: Unpack[RestoreOptions],
+) -> Result:
+    """Enlarge an image; options as in `restore`, the others as in `plugplay.models.SuperResolution`."""
+    return restore(y, SuperResolution(factor, kernel, offset=offset, boundary=boundary, mask=mask), **options)
+
+
+def single_photon(
+    bits: ArrayLike,
+    *,
+    oversampling: int = 1,
+    gain: float | None = None,
+    threshold: int = 1,
+    dark: float = 0.0,
+    efficiency: float = 1.0,
+    **options: Unpack[RestoreOptions],
+) -> Result:
+    """Reconstruct an image from binary frames; options as in `restore`, the rest as in `models.SinglePhoton`."""
+    frames = numeric_array(bits, "bits")
+    gray_rank = frames.ndim - (options.get("channel_axis") is not None)
+    model = SinglePhoton(
+        oversampling,
+        frames=frames.shape[0] if gray_rank == 3 else 1,
+        gain=gain,
+        threshold=threshold,
+        dark=dark,
+        efficiency=efficiency,
+    )
+    return restore(frames, model, **options)
 
 
 def _channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:
