@@ -15,7 +15,7 @@ from plugplay.models.inpainting import mask_for
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["NoiseEstimate", "estimate_noise"]
+__all__ = ["NoiseEstimate", "estimate_noise", "quiet_power"]
 
 _BLOCK = 9
 # In pure noise the RMS of the quietest hundredth of all blocks is 0.70 of the noise; in photographs, where only part of
@@ -100,19 +100,47 @@ def _of_channel(image: NDArray[np.float64], observed: BoolArray) -> float:
     return estimate if math.isfinite(estimate) else _from_lone_pixels(image, observed)
 
 
-def _from_quiet_blocks(image: NDArray[np.float64], observed: BoolArray) -> float:
+def quiet_power(
+    image: NDArray[np.float64], observed: BoolArray | None, *, bins: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean brightness and the noise variance of the quietest blocks, for each of several brightnesses.
+
+    Parameters
+    ----------
+    image : 2-D array
+        One channel.
+    observed : 2-D array of bool, optional
+        True where it was observed; None means everywhere.
+    bins : int
+        Into how many equal parts the blocks are divided by brightness.
+
+    Returns
+    -------
+    mean, power : arrays
+        Of `bins` elements, or fewer if there are too few blocks for each to have ten.
+    """
     if min(image.shape) < 3:
-        return math.inf
+        return np.empty(0), np.empty(0)
     # The second difference along both axes, which white noise of standard deviation 1 leaves with that of 1.
     detail = np.diff(np.diff(image, 2, axis=0), 2, axis=1) / 6
     side = min(_BLOCK, *detail.shape)
     inner = tuple(slice(side // 2, n - (side - 1) // 2) for n in detail.shape)
     power = uniform_filter(np.square(detail), side)[inner].ravel()
-    if not observed.all():
-        power = power[_whole_windows(observed, side + 2).ravel()]
+    mean = uniform_filter(image[1:-1, 1:-1], side)[inner].ravel() if bins > 1 else np.zeros(power.shape)
+    if observed is not None and not observed.all():
+        whole = _whole_windows(observed, side + 2).ravel()
+        power, mean = power[whole], mean[whole]
     if not power.size:
-        return math.inf
-    return math.sqrt(max(0.0, float(np.quantile(power, _QUIET_SHARE)))) / _QUIET_LEVEL
+        return np.empty(0), np.empty(0)
+    bins = max(1, min(bins, power.size // 10))
+    parts = [np.arange(power.size)] if bins == 1 else np.array_split(np.argsort(mean, kind="stable"), bins)
+    levels = [max(0.0, float(np.quantile(power[part], _QUIET_SHARE))) / _QUIET_LEVEL**2 for part in parts]
+    return np.array([mean[part].mean() for part in parts]), np.array(levels)
+
+
+def _from_quiet_blocks(image: NDArray[np.float64], observed: BoolArray) -> float:
+    power = quiet_power(image, observed)[1]
+    return math.sqrt(power[0]) if power.size else math.inf
 
 
 def _from_patches(image: NDArray[np.float64], observed: BoolArray) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ class Choice:
     schedule: Schedule
     tol: float
     max_iter: int
+    clip: tuple[float, float] | None = (0.0, 1.0)
 
 
 def choose(model: Model, noise: float) -> Choice:
@@ -30,21 +30,9 @@ def choose(model: Model, noise: float) -> Choice:
 
     if isinstance(model, Denoising):
         # One step from y with rho = 1 is the denoiser itself: v = D(y), sigma = noise.
-        return Choice(max(noise, 1e-6) ** 2, Constant(1.0), tol=1e3, max_iter=1)
+        return Choice(max(noise, 1e-6) ** 2, Constant(1.0), tol=1e3, max_iter=1, clip=None)
     if isinstance(model, SinglePhoton):
         lam = 0.5
         return Choice(lam, Monotone(lam / 0.3**2, 1.2), tol=1e-3, max_iter=40)
     lam = max(0.5 * noise**2, 1e-5)
     return Choice(lam, Monotone(lam / 0.2**2, 1.3), tol=1e-3, max_iter=40)
-
-
-def estimate_noise(y: object) -> float:
-    """Estimate the standard deviation of white Gaussian noise from the finest wavelet coefficients."""
-    import numpy as np
-    from scipy.signal import convolve2d
-
-    image = np.asarray(y, dtype=np.float64)
-    if image.ndim == 3:
-        return float(np.median([estimate_noise(image[..., c]) for c in range(image.shape[2])]))
-    detail = convolve2d(image, np.array([[1, -1], [-1, 1]]) / 2, mode="valid")
-    return float(np.median(np.abs(detail)) / 0.6745) if detail.size else math.nan
