@@ -34,6 +34,8 @@ __all__ = ["PoissonGaussian", "StabilisedTerm", "Stabiliser", "estimate_poisson_
 _MANY_PHOTONS = 400.0
 _QUADRATURE = 48
 _BINS = 16
+_REFITS = 4
+_LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -86,16 +88,21 @@ def estimate_poisson_gaussian(
         raise ValueError(
             f"the image, of shape {y.shape}, is too small to estimate its noise: give PoissonGaussian(gain=, read=)"
         )
-    # Errors of a variance are proportional to it: weigh accordingly, but do not let black places decide alone.
-    weight = 1 / np.maximum(power, max(0.1 * float(np.median(power)), 1e-12))
-    if known.gain is not None:
-        read = math.sqrt(max(0.0, float(np.average(power - known.gain * mean, weights=weight))))
-        return PoissonGaussian(known.gain, read)
-    if known.read is not None:
-        slope, _ = nnls((weight * mean)[:, None], weight * np.maximum(power - known.read**2, 0))
-        return PoissonGaussian(max(float(slope[0]), 1e-9), known.read)
-    line, _ = nnls(weight[:, None] * np.stack([mean, np.ones_like(mean)], axis=1), weight * power)
-    return PoissonGaussian(max(float(line[0]), 1e-9), math.sqrt(float(line[1])))
+    gain, read = known.gain or 0.0, known.read or 0.0
+    model = np.full_like(power, float(np.median(power)))  # the variance at each brightness
+    for _ in range(_REFITS):
+        # Errors of a variance are proportional to it. The weights come from the last fit and not from the data,
+        # whose low outliers would else weigh most; black places must not decide alone.
+        weight = 1 / np.maximum(model, max(0.1 * float(np.median(power)), 1e-12))
+        if known.gain is not None:
+            read = math.sqrt(max(0.0, float(np.average(power - gain * mean, weights=weight**2))))
+        elif known.read is not None:
+            gain = float(nnls((weight * mean)[:, None], weight * np.maximum(power - read**2, 0))[0][0])
+        else:
+            line = nnls(weight[:, None] * np.stack([mean, np.ones_like(mean)], axis=1), weight * power)[0]
+            gain, read = float(line[0]), math.sqrt(float(line[1]))
+        model = gain * mean + read**2
+    return PoissonGaussian(max(gain, _LEAST_GAIN), read)
 
 
 @dataclass(frozen=True, eq=False)
