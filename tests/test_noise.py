@@ -83,8 +83,9 @@ def test_gain_and_read_noise_are_found():
         found = estimate_poisson_gaussian(y, PoissonGaussian())
         typical = np.sqrt(gain * clean.mean() + read**2)
         assert np.sqrt(found.gain * clean.mean() + found.read**2) == pytest.approx(typical, rel=0.1)
-        assert estimate_poisson_gaussian(y, PoissonGaussian(gain=gain)).read == pytest.approx(read, rel=0.4)
         assert estimate_poisson_gaussian(y, PoissonGaussian(read=read)).gain == pytest.approx(gain, rel=0.25)
+    # Only the last pair has enough read-out noise for it to be told from the photons'.
+    assert estimate_poisson_gaussian(y, PoissonGaussian(gain=gain)).read == pytest.approx(read, rel=0.3)
 
 
 def test_denoising_photons_gains_over_treating_them_as_gaussian(camera):

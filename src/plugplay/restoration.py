@@ -9,16 +9,26 @@ import numpy as np
 import scipy.fft
 
 from plugplay import denoisers
-from plugplay._checks import FloatArray, check_integer, check_number, check_workers, numeric_array
+from plugplay._checks import (
+    BoolArray,
+    FloatArray,
+    check_choice,
+    check_integer,
+    check_number,
+    check_workers,
+    generator,
+    numeric_array,
+)
 from plugplay.admm import pnp_admm
 from plugplay.denoisers.base import Denoiser, accepts_option
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
+from plugplay.models.base import LinearGaussianModel
 from plugplay.models.inpainting import mask_for
 from plugplay.noise import estimate_noise
 from plugplay.results import Result, State
 from plugplay.scaling import Scale
 from plugplay.stabilisation import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
-from plugplay.tuning import choose
+from plugplay.tuning import IMAGE_VARIANCE, LEAST_NOISE, choose, least_risk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +57,8 @@ def restore(
     data_range: tuple[float, float] | None = None,
     callback: Callable[[State], object] | None = None,
     workers: int | None = None,
+    tune: Literal["sure"] | None = None,
+    rng: np.random.Generator | int | None = None,
 ) -> Result:
     """Restore an image by Plug-and-Play ADMM.
 
@@ -81,6 +93,11 @@ def restore(
         Called with the `State`, on the scale [0, 1], after every iteration; ``StopIteration`` ends the run.
     workers : int, optional
         Number of threads; by default all cores. The result does not depend on it.
+    tune : "sure", optional
+        Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.least_risk`), at the cost of
+        ten more restorations. For models with Gaussian noise.
+    rng : numpy.random.Generator or int, optional
+        Source of the random direction that ``tune="sure"`` needs.
 
     Returns
     -------
@@ -102,15 +119,22 @@ def restore(
     parallel = check_workers(workers)
     unit = scale.to_unit(observed) if intensity else observed
     problem = _pose(unit, model, noise)
-    choice = choose(model, problem.noise)
+    method = _make_denoiser(denoiser, parallel)
+    if tune is not None and lam is None:
+        check_choice(tune, "tune", ("sure",))
+        with scipy.fft.set_workers(parallel):
+            weight: float | None = _lambda_of_least_risk(unit, model, problem, method, rng)
+    else:
+        weight = lam
+    choice = choose(model, problem.noise, lam=weight)
     first = start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis)
 
     with scipy.fft.set_workers(parallel):
         result = pnp_admm(
             problem.data_term,
-            _make_denoiser(denoiser, parallel),
+            method,
             schedule=choice.schedule if schedule is None else schedule,
-            lam=choice.lam if lam is None else lam,
+            lam=choice.lam,
             tol=choice.tol if tol is None else tol,
             max_iter=choice.max_iter if max_iter is None else max_iter,
             start=first if first is None or isinstance(first, State) else problem.enter(first),
@@ -148,6 +172,8 @@ class RestoreOptions(TypedDict, total=False):
     data_range: tuple[float, float] | None
     callback: Callable[[State], object] | None
     workers: int | None
+    tune: Literal["sure"] | None
+    rng: np.random.Generator | int | None
 
 
 def denoise(y: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
@@ -242,6 +268,38 @@ def _pose(y: NDArray[Any], model: Model, noise: float | PoissonGaussian | None) 
     data_term = model.data_term(y)
     level = estimate_noise(y, mask=mask).sigma if noise is None else check_number(noise, "noise", minimum=0)
     return _Problem(data_term, level, level)
+
+
+def _lambda_of_least_risk(
+    y: FloatArray, model: Model, problem: _Problem, denoiser: Denoiser, rng: np.random.Generator | int | None
+) -> float:
+    if not isinstance(model, LinearGaussianModel) or isinstance(problem.described, PoissonGaussian):
+        raise ValueError(f"tune='sure' needs Gaussian noise on a linear model; got {type(model).__name__}")
+    mask: BoolArray | None = getattr(model, "mask", None)
+    observed = y if mask is None else np.where(mask_for(y, mask), y, y.dtype.type(0))
+    whole_domain = getattr(model, "boundary", None) == "unknown"  # there, forward looks beyond the frame
+
+    def predict(observation: FloatArray, lam: float) -> FloatArray:
+        term = model.data_term(observation)
+        choice = choose(model, problem.noise, lam=lam)
+        v = pnp_admm(
+            term,
+            denoiser,
+            schedule=choice.schedule,
+            lam=lam,
+            tol=choice.tol,
+            max_iter=choice.max_iter,
+            clip=choice.clip,
+        ).state.v
+        return model.forward(v if whole_domain else term.crop(v))
+
+    def deconvolve(observation: FloatArray) -> FloatArray:
+        term = model.data_term(observation)
+        return term.prox(np.zeros(term.shape, observation.dtype), max(problem.noise, LEAST_NOISE) ** 2 / IMAGE_VARIANCE)
+
+    start = choose(model, problem.noise).lam
+    source = generator(rng, "tune='sure'")
+    return least_risk(predict, deconvolve, observed, noise=problem.noise, lam=start, rng=source)
 
 
 def _channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:
