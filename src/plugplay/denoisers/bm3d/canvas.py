@@ -1,0 +1,110 @@
+"""The memory in which an image is denoised.
+
+A canvas holds, for every channel, the rows of the noisy image and of the current estimate alternately::
+
+    channel 0:  noisy row 0 | estimate row 0 | noisy row 1 | estimate row 1 | ...
+    channel 1:  ...
+
+so that one number locates a block in both, and a sum and its weights (see `plugplay.denoisers.bm3d.aggregation`)
+can be laid out in the same way: a displacement ``(dy, dx)`` is ``dy * pitch + dx`` everywhere. Rows have margins on
+both sides, filled with a value so far from every pixel that no search accepts a block that touches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plugplay.denoisers.bm3d.profiles import BLOCK
+
+__all__ = ["FAR_PIXEL", "LARGEST_PIXEL", "MARGIN", "Canvas", "reference_positions"]
+
+MARGIN = 24
+
+LARGEST_PIXEL = 2.0**20
+"""What pixels may reach: their squared differences stay far below `FAR_PIXEL`'s, which stay finite in float32."""
+
+FAR_PIXEL = 1e18
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """Noisy image and estimate.
+
+    Attributes
+    ----------
+    memory : ndarray of float32, shape (channels, height, 2, stride)
+        The pixels with their margins.
+    width : int
+        Columns of the image.
+    """
+
+    memory: NDArray[np.float32]
+    width: int
+
+    @classmethod
+    def of(cls, planes: NDArray[np.float32]) -> Canvas:
+        """Put the channels ``(C, H, W)`` of a noisy image on a new canvas; its estimate is still undefined."""
+        channels, height, width = planes.shape
+        memory = np.full((channels, height, 2, stride_for(width)), FAR_PIXEL, dtype=np.float32)
+        memory[:, :, 0, MARGIN : MARGIN + width] = planes
+        return cls(memory, width)
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return self.memory.shape[0]
+
+    @property
+    def height(self) -> int:
+        """Number of image rows."""
+        return self.memory.shape[1]
+
+    @property
+    def stride(self) -> int:
+        """Distance between a noisy pixel and the estimate of the same pixel."""
+        return self.memory.shape[3]
+
+    @property
+    def pitch(self) -> int:
+        """Distance between a pixel and the one below it."""
+        return 2 * self.stride
+
+    @property
+    def flat(self) -> NDArray[np.float32]:
+        """The memory in one dimension, as the kernels see it."""
+        return self.memory.reshape(-1)
+
+    @property
+    def estimate(self) -> NDArray[np.float32]:
+        """A view of the estimate, shape (channels, height, width)."""
+        return self.memory[:, :, 1, MARGIN : MARGIN + self.width]
+
+
+def stride_for(width: int) -> int:
+    """Return the length of a row with its margins.
+
+    An odd multiple of eight: if rows were a power of two apart, the rows of a block would compete for the same
+    lines of the CPU's cache.
+
+    Examples
+    --------
+    >>> stride_for(512), stride_for(8)
+    (568, 56)
+    """
+    return (width + 2 * MARGIN + 15) // 16 * 16 + 8
+
+
+def reference_positions(length: int, step: int) -> NDArray[np.int64]:
+    """Return where reference blocks start along an axis: every `step` pixels, and at the end.
+
+    Examples
+    --------
+    >>> reference_positions(16, 3)
+    array([0, 3, 6, 8])
+    """
+    last = length - BLOCK
+    regular = np.arange(0, last, step, dtype=np.int64)
+    return np.append(regular, np.int64(last))

@@ -1,0 +1,85 @@
+"""How the kernels are compiled, and where the compiled code is kept.
+
+Numba compiles a kernel when it is first called and keeps the machine code on disk. What this module adds:
+
+* The cache is keyed by the sources of the *whole* package, not only of the file a kernel is in, since a kernel
+  contains the helpers of the other modules.
+* Where nothing can be written, the kernels are compiled in memory; a broken cache file counts as none.
+* The first compilation says what it is doing, as a warning of the logger ``plugplay``, which goes to stderr
+  unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
+
+The directory is Numba's choice: ``NUMBA_CACHE_DIR`` if set, else ``__pycache__`` beside the sources, else, for a
+read-only installation, the user's cache directory (``XDG_CACHE_HOME``, ``~/.cache``).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import pickle
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+__all__ = ["inline", "kernel"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_log = logging.getLogger(__name__)
+_announced = threading.Event()
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on its first call, or load it from the disk; it runs without the interpreter lock."""
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    try:
+        dispatcher._cache = _PackageCache(function)
+    except (RuntimeError, OSError):
+        _log.info("no directory for compiled code is writable: the kernels are compiled in every process")
+    return cast("Function", dispatcher)
+
+
+def inline(function: Function) -> Function:
+    """Make `function` callable from kernels, which take it in whole."""
+    return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+
+
+class _PackageCache(FunctionCache):  # type: ignore[misc]  # numba comes without type information
+    """Numba's cache of one kernel, valid for one state of the package."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, fingerprint())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            found = super().load_overload(sig, target_context)
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            found = None
+        if found is None and not _announced.is_set():
+            _announced.set()
+            _log.warning("compiling BM3D once, about 10 s")
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _log.info("compiled code could not be kept: %s", error)
+
+
+@functools.cache
+def fingerprint() -> str:
+    """Return a hash of everything the machine code depends on, apart from the CPU, which Numba looks at."""
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.name.encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
