@@ -10,7 +10,6 @@ added up in their order, so that the result does not depend on which thread fini
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas
 from plugplay.denoisers.bm3d.compiling import inline
 from plugplay.denoisers.bm3d.profiles import BLOCK
-from plugplay.denoisers.bm3d.vectors import fma, load, splat, store
+from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store
 
 __all__ = ["Sums", "add_block", "kaiser_window"]
 
@@ -74,8 +73,8 @@ def kaiser_window(shape: float) -> NDArray[np.float32]:
 
 @inline
 def add_block(
-    sums: Any, at: int, pitch: int, stride: int, weight: Any, window: Any,
-    r0: Any, r1: Any, r2: Any, r3: Any, r4: Any, r5: Any, r6: Any, r7: Any,
+    sums: Floats, at: int, pitch: int, stride: int, weight: np.float32, window: Floats,
+    r0: Float8, r1: Float8, r2: Float8, r3: Float8, r4: Float8, r5: Float8, r6: Float8, r7: Float8,
 ) -> None:  # fmt: skip
     """Add the block with the rows `r0` to `r7` and its weights at position `at`."""
     scale = splat(weight)
@@ -90,7 +89,7 @@ def add_block(
 
 
 @inline
-def add_row(sums: Any, at: int, stride: int, weights: Any, row: Any) -> None:
+def add_row(sums: Floats, at: int, stride: int, weights: Float8, row: Float8) -> None:
     """Add one row of a block and its weights."""
     store(sums, at, fma(weights, row, load(sums, at)))
     store(sums, at + stride, load(sums, at + stride) + weights)

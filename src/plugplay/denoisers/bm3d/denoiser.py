@@ -8,7 +8,6 @@ from typing import ClassVar, get_args
 from plugplay._checks import FloatArray, check_choice, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser, per_channel
 from plugplay.denoisers.bm3d.images import denoise_image
-from plugplay.denoisers.bm3d.pipeline import Groups
 from plugplay.denoisers.bm3d.profiles import PROFILES, ProfileName
 
 __all__ = ["BM3D"]

@@ -4,25 +4,24 @@ For every reference block the search measures the squared distance
 
     d(dy, dx) = sum over the block of (image[y + dy + i, x + dx + j] - image[y + i, x + j])**2
 
-for all displacements of the window and keeps the smallest. Eight neighbouring `dx` sit in one vector. Reference
-blocks of one row overlap, so distances are first summed down each column of a block, once, and these sums are
-shared by all reference blocks that contain the column.
+for all displacements of the window and keeps the smallest.
 
 Distances are sorted as integer keys: the bits of a non-negative float are ordered like the float, and the lowest
-bits of the key are replaced by the displacement's code. The reference block itself has code 0 and distance 0, hence
-the smallest key of all: it is always in its group, and every pixel is in some group.
+bits of the key are replaced by the displacement's code. The reference block itself has the key 0, the smallest of
+all: it is always in its group, so that every pixel is in some group.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas
 from plugplay.denoisers.bm3d.compiling import inline, kernel
+from plugplay.denoisers.bm3d.distances import WIDTH, block_energies, distances, multiply_columns
 from plugplay.denoisers.bm3d.profiles import BLOCK, Stage
 from plugplay.denoisers.bm3d.sorting import (
     HIGHEST,
@@ -32,28 +31,19 @@ from plugplay.denoisers.bm3d.sorting import (
     collect_32,
     column_minima,
 )
-from plugplay.denoisers.bm3d.vectors import (
-    LANES,
-    as_ints,
-    fma,
-    load,
-    load_ints,
-    splat,
-    splat_int,
-    store,
-    store_ints,
-)
+from plugplay.denoisers.bm3d.vectors import LANES, Floats, Ints, load_ints, splat_int, store_ints
 
 __all__ = ["REACH", "Matches", "match"]
 
 REACH = 19
 """The largest displacement that the search can measure."""
 
-_WIDTH = 5 * LANES  # displacements per row of the window: -19 to 19, and one that is always refused
-_WINDOW = (2 * REACH + 1) * _WIDTH
+_WINDOW = (2 * REACH + 1) * WIDTH
+Positions: TypeAlias = NDArray[np.int64]
+
 _SPAN = 80  # columns that are measured together: their keys fit into the CPU's second-level cache
 _CODE_BITS = 0x7FF
-_CENTRE = REACH * _WIDTH + REACH
+_CENTRE = REACH * WIDTH + REACH
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +94,7 @@ def match(
         canvas.pitch,
         MARGIN + guide * canvas.stride,
         canvas.height,
+        canvas.width,
         rows,
         columns,
         stage.reach,
@@ -113,21 +104,22 @@ def match(
         code_offsets(canvas.pitch),
         matches.offsets,
         matches.counts,
+        BLOCK,
     )
     return matches
 
 
 def displacement_codes(reach: int) -> NDArray[np.int32]:
     """Return the code of every displacement of the window; those beyond `reach` get a key that is never taken."""
-    dy, dx = np.mgrid[-REACH : REACH + 1, -REACH : _WIDTH - REACH]
-    code = ((dy + REACH) * _WIDTH + dx + REACH) ^ _CENTRE
+    dy, dx = np.mgrid[-REACH : REACH + 1, -REACH : WIDTH - REACH]
+    code = ((dy + REACH) * WIDTH + dx + REACH) ^ _CENTRE
     return np.where(np.abs(dx) <= reach, code, HIGHEST).astype(np.int32).ravel()
 
 
 def code_offsets(pitch: int) -> NDArray[np.int32]:
     """Return the offset on the canvas for every code."""
     index = np.arange(_CODE_BITS + 1) ^ _CENTRE
-    return ((index // _WIDTH - REACH) * pitch + index % _WIDTH - REACH).astype(np.int32)
+    return ((index // WIDTH - REACH) * pitch + index % WIDTH - REACH).astype(np.int32)
 
 
 def key_limit(mean_squared_difference: float) -> int:
@@ -138,51 +130,56 @@ def key_limit(mean_squared_difference: float) -> int:
 
 @kernel
 def match_rows(
-    canvas: Any,
-    pitch: int,
-    guide: int,
-    height: int,
-    rows: Any,
-    columns: Any,
-    reach: int,
-    group: int,
-    limit: int,
-    codes: Any,
-    code_offsets: Any,
-    offsets: Any,
-    counts: Any,
-) -> None:
+    canvas: Floats, pitch: int, guide: int, height: int, width: int, rows: Positions, columns: Positions,
+    reach: int, group: int, limit: int, codes: Ints, code_offsets: Ints, offsets: Ints, counts: Ints, block: int,
+) -> None:  # fmt: skip
     """Fill `offsets` and `counts` for all reference blocks of `rows`; `guide` is where pixel (0, 0) is."""
-    pairs = np.empty((_SPAN + 1) * _WIDTH, np.float32)
+    stride = pitch // 2
+    top = max(0, rows[0] - reach)
+    bottom = min(height - block, rows[-1] + reach)
+    energies = np.empty((bottom - top + 1) * stride, np.float32)
+    block_energies(canvas, pitch, guide + top * pitch, bottom - top + 1, width, MARGIN, stride, energies)
+    products = np.empty((_SPAN + LANES) * WIDTH, np.float32)
     keys = np.empty(_SPAN * _WINDOW, np.int32)
-    minima = np.empty(2 * _WIDTH, np.int32)
+    minima = np.empty(2 * WIDTH, np.int32)
     best = np.empty(32, np.int32)
     for row in range(rows.size):
         y = rows[row]
         lowest = max(-reach, -y)
-        highest = min(reach, height - BLOCK - y)
-        size = (highest - lowest + 1) * _WIDTH
+        highest = min(reach, height - block - y)
+        size = (highest - lowest + 1) * WIDTH
         first = 0
         while first < columns.size:
             left = columns[first]
             last = first
-            while last < columns.size and columns[last] + BLOCK - left <= _SPAN:
+            while last < columns.size and columns[last] + block - left <= _SPAN:
                 last += 1
             reference = guide + y * pitch + left
             for dy in range(lowest, highest + 1):
-                width = columns[last - 1] + BLOCK - left
-                measure_columns(canvas, pitch, reference, reference + dy * pitch - REACH, width, pairs)
-                code = (dy + REACH) * _WIDTH
-                for block in range(first, last):
-                    key = (block - first) * size + (dy - lowest) * _WIDTH
-                    make_keys(pairs, (columns[block] - left) * _WIDTH, codes, code, keys, key)
-            for block in range(first, last):
-                start = (block - first) * size
-                fill = select(keys, start, start - lowest * _WIDTH, start + size, group, limit, minima, best)
+                span = columns[last - 1] + block - left
+                multiply_columns(
+                    canvas, pitch, reference, reference + dy * pitch - REACH, span, block, products
+                )
+                candidates = (y + dy - top) * stride + MARGIN - REACH
+                for index in range(first, last):
+                    x = columns[index]
+                    energy = energies[(y - top) * stride + MARGIN + x]
+                    key = (index - first) * size + (dy - lowest) * WIDTH
+                    for j in range(0, WIDTH, LANES):
+                        bits = distances(
+                            products, (x - left) * WIDTH + j, energy, energies, candidates + x + j
+                        )
+                        code = load_ints(codes, (dy + REACH) * WIDTH + j)
+                        store_ints(keys, key + j, bits & splat_int(~_CODE_BITS) | code)
+            for index in range(first, last):
+                start = (index - first) * size
+                middle = start - lowest * WIDTH
+                keys[middle + REACH] = 0
+                fill = select(keys, start, middle, start + size, group, limit, minima, best)
                 count = 1
                 while 2 * count <= group and best[2 * count - 1] < fill:
                     count *= 2
-                place = row * columns.size + block
+                place = row * columns.size + index
                 counts[place] = count
                 for i in range(count):
                     offsets[place * group + i] = code_offsets[best[i] & _CODE_BITS]
@@ -190,49 +187,8 @@ def match_rows(
 
 
 @inline
-def measure_columns(canvas: Any, pitch: int, reference: int, candidate: int, width: int, pairs: Any) -> None:
-    """Sum squared differences over the columns of a row of blocks, for the 40 `dx` of one `dy`.
-
-    Entry `x` of `pairs` becomes the sum for the columns `x - 1` and `x`.
-    """
-    p0 = p1 = p2 = p3 = p4 = splat(0.0)
-    for x in range(width):
-        c0 = c1 = c2 = c3 = c4 = splat(0.0)
-        for row in range(BLOCK):
-            pixel = splat(canvas[reference + x + row * pitch])
-            other = candidate + x + row * pitch
-            e0 = pixel - load(canvas, other)
-            e1 = pixel - load(canvas, other + 8)
-            e2 = pixel - load(canvas, other + 16)
-            e3 = pixel - load(canvas, other + 24)
-            e4 = pixel - load(canvas, other + 32)
-            c0 = fma(e0, e0, c0)
-            c1 = fma(e1, e1, c1)
-            c2 = fma(e2, e2, c2)
-            c3 = fma(e3, e3, c3)
-            c4 = fma(e4, e4, c4)
-        at = x * _WIDTH
-        store(pairs, at, p0 + c0)
-        store(pairs, at + 8, p1 + c1)
-        store(pairs, at + 16, p2 + c2)
-        store(pairs, at + 24, p3 + c3)
-        store(pairs, at + 32, p4 + c4)
-        p0, p1, p2, p3, p4 = c0, c1, c2, c3, c4
-
-
-@inline
-def make_keys(pairs: Any, at: int, codes: Any, code: int, keys: Any, key: int) -> None:
-    """Add the columns of one block up and write its 40 keys for one `dy`."""
-    for j in range(0, _WIDTH, LANES):
-        left = load(pairs, at + _WIDTH + j) + load(pairs, at + 3 * _WIDTH + j)
-        right = load(pairs, at + 5 * _WIDTH + j) + load(pairs, at + 7 * _WIDTH + j)
-        distance = as_ints(left + right) & splat_int(~_CODE_BITS)
-        store_ints(keys, key + j, distance | load_ints(codes, code + j))
-
-
-@inline
 def select(
-    keys: Any, start: int, middle: int, stop: int, group: int, limit: int, minima: Any, best: Any
+    keys: Ints, start: int, middle: int, stop: int, group: int, limit: int, minima: Ints, best: Ints
 ) -> int:
     """Write the smallest keys below `limit` into `best`, sorted; places that stay empty hold the returned value.
 

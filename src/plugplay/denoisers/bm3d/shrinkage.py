@@ -9,8 +9,6 @@ with which kept coefficients go into the inverse transform; the Wiener kernel do
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +27,18 @@ from plugplay.denoisers.bm3d.transforms import (
     inverse_dct_block,
     inverse_haar,
 )
-from plugplay.denoisers.bm3d.vectors import above, fma, keep_above, load, splat, store, total
+from plugplay.denoisers.bm3d.vectors import (
+    Float8,
+    Floats,
+    Ints,
+    above,
+    fma,
+    keep_above,
+    load,
+    splat,
+    store,
+    total,
+)
 
 __all__ = ["hard_threshold", "wiener"]
 
@@ -105,10 +114,10 @@ def threshold_tables(thresholds: NDArray[np.float64]) -> tuple[NDArray[np.float3
 
 @kernel
 def threshold_rows(
-    canvas: Any, channels: int, plane: int, pitch: int, stride: int,
-    rows: Any, columns: Any, offsets: Any, counts: Any,
-    thresholds: Any, scales: Any, window: Any,
-    sums: Any, sums_plane: int, sums_origin: int,
+    canvas: Floats, channels: int, plane: int, pitch: int, stride: int,
+    rows: NDArray[np.int64], columns: NDArray[np.int64], offsets: Ints, counts: Ints,
+    thresholds: Floats, scales: Floats, window: Floats,
+    sums: Floats, sums_plane: int, sums_origin: int,
 ) -> None:  # fmt: skip
     """Filter the groups of some reference rows; `rows` holds where the rows start on the canvas."""
     group = np.empty(_LARGEST_GROUP * _PIXELS, np.float32)
@@ -138,10 +147,10 @@ def threshold_rows(
 
 @kernel
 def wiener_rows(
-    canvas: Any, channels: int, plane: int, pitch: int, stride: int,
-    rows: Any, columns: Any, offsets: Any, counts: Any,
-    noise: Any, window: Any,
-    sums: Any, sums_plane: int, sums_origin: int,
+    canvas: Floats, channels: int, plane: int, pitch: int, stride: int,
+    rows: NDArray[np.int64], columns: NDArray[np.int64], offsets: Ints, counts: Ints,
+    noise: Floats, window: Floats,
+    sums: Floats, sums_plane: int, sums_origin: int,
 ) -> None:  # fmt: skip
     """Filter the groups of some reference rows; `rows` holds where the rows start on the canvas."""
     group = np.empty(_LARGEST_GROUP * _PIXELS, np.float32)
@@ -175,7 +184,7 @@ def wiener_rows(
 
 
 @inline
-def threshold_group(group: Any, count: int, thresholds: Any, table: int, scales: Any) -> Any:
+def threshold_group(group: Floats, count: int, thresholds: Floats, table: int, scales: Floats) -> np.float32:
     """Threshold and scale the coefficients of a group; return how many were kept."""
     kept = splat(0.0)
     for i in range(count):
@@ -189,7 +198,7 @@ def threshold_group(group: Any, count: int, thresholds: Any, table: int, scales:
 
 
 @inline
-def wiener_group(group: Any, pilot: Any, count: int, noise: Any) -> Any:
+def wiener_group(group: Floats, pilot: Floats, count: int, noise: np.float32) -> np.float32:
     """Multiply the coefficients of a group by their Wiener gains; return the sum of the squared gains."""
     energy = splat(0.0)
     for i in range(count):
@@ -217,7 +226,7 @@ def haar_level(index: int, count: int) -> int:
 
 
 @inline
-def load_block(array: Any, at: int, pitch: int) -> Any:
+def load_block(array: Floats, at: int, pitch: int) -> tuple[Float8, ...]:
     """Return the rows of the 8x8 block that starts at `at`."""
     return (
         load(array, at),
@@ -233,7 +242,16 @@ def load_block(array: Any, at: int, pitch: int) -> Any:
 
 @inline
 def store_block(
-    array: Any, at: int, r0: Any, r1: Any, r2: Any, r3: Any, r4: Any, r5: Any, r6: Any, r7: Any
+    array: Floats,
+    at: int,
+    r0: Float8,
+    r1: Float8,
+    r2: Float8,
+    r3: Float8,
+    r4: Float8,
+    r5: Float8,
+    r6: Float8,
+    r7: Float8,
 ) -> None:
     """Write the rows of a block one after the other."""
     store(array, at, r0)

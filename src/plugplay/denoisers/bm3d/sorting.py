@@ -6,11 +6,11 @@ costs.
 
 from __future__ import annotations
 
-from typing import Any
-
 from plugplay.denoisers.bm3d.compiling import inline
 from plugplay.denoisers.bm3d.vectors import (
     LANES,
+    Int8,
+    Ints,
     lane,
     load_ints,
     lower_of,
@@ -29,7 +29,7 @@ HIGHEST = 0x7F800000
 
 
 @inline
-def insert_16(key: Any, b0: Any, b1: Any) -> Any:
+def insert_16(key: Int8, b0: Int8, b1: Int8) -> tuple[Int8, ...]:
     """Put `key` (in all lanes) where it belongs in an ascending list of 16; the largest drops out."""
     return (
         upper_of(shift_in(splat_int(0), b0), lower_of(b0, key)),
@@ -38,7 +38,7 @@ def insert_16(key: Any, b0: Any, b1: Any) -> Any:
 
 
 @inline
-def insert_32(key: Any, b0: Any, b1: Any, b2: Any, b3: Any) -> Any:
+def insert_32(key: Int8, b0: Int8, b1: Int8, b2: Int8, b3: Int8) -> tuple[Int8, ...]:
     """Put `key` (in all lanes) where it belongs in an ascending list of 32; the largest drops out."""
     return (
         upper_of(shift_in(splat_int(0), b0), lower_of(b0, key)),
@@ -49,7 +49,7 @@ def insert_32(key: Any, b0: Any, b1: Any, b2: Any, b3: Any) -> Any:
 
 
 @inline
-def collect_16(keys: Any, start: int, stop: int, b0: Any, b1: Any) -> Any:
+def collect_16(keys: Ints, start: int, stop: int, b0: Int8, b1: Int8) -> tuple[Int8, ...]:
     """Insert those of ``keys[start:stop]`` that are below the largest of the list."""
     largest = splat_int(lane(b1, 7))
     for i in range(start, stop, LANES):
@@ -63,7 +63,7 @@ def collect_16(keys: Any, start: int, stop: int, b0: Any, b1: Any) -> Any:
 
 
 @inline
-def collect_32(keys: Any, start: int, stop: int, b0: Any, b1: Any, b2: Any, b3: Any) -> Any:
+def collect_32(keys: Ints, start: int, stop: int, b0: Int8, b1: Int8, b2: Int8, b3: Int8) -> tuple[Int8, ...]:
     """Insert those of ``keys[start:stop]`` that are below the largest of the list."""
     largest = splat_int(lane(b3, 7))
     for i in range(start, stop, LANES):
@@ -77,7 +77,7 @@ def collect_32(keys: Any, start: int, stop: int, b0: Any, b1: Any, b2: Any, b3: 
 
 
 @inline
-def column_minima(keys: Any, start: int, stop: int, minima: Any) -> None:
+def column_minima(keys: Ints, start: int, stop: int, minima: Ints) -> None:
     """Write the minima of 80 disjoint parts of ``keys[start:stop]``, a table with rows of 40.
 
     The parts are the columns, even and odd rows apart. At least k keys are as small as the k-th smallest of these
@@ -110,7 +110,7 @@ def column_minima(keys: Any, start: int, stop: int, minima: Any) -> None:
 
 
 @inline
-def bound_16(minima: Any) -> int:
+def bound_16(minima: Ints) -> int:
     """Return the 16th smallest of `minima`."""
     b0 = b1 = splat_int(HIGHEST)
     for i in range(minima.size):
@@ -119,7 +119,7 @@ def bound_16(minima: Any) -> int:
 
 
 @inline
-def bound_32(minima: Any) -> int:
+def bound_32(minima: Ints) -> int:
     """Return the 32nd smallest of `minima`."""
     b0 = b1 = b2 = b3 = splat_int(HIGHEST)
     for i in range(minima.size):

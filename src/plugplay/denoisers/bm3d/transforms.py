@@ -10,13 +10,12 @@ table anyway, and the constants that are missing here are in these tables (`bior
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.compiling import inline
-from plugplay.denoisers.bm3d.vectors import fma, load, splat, store, transpose
+from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store, transpose
 
 # Rows of the orthonormal DCT-II of length 8: cosines of k pi / 16, halved.
 _C1, _C2, _C3, _C5, _C6, _C7 = (0.5 * math.cos(k * math.pi / 16) for k in (1, 2, 3, 5, 6, 7))
@@ -27,7 +26,9 @@ _LIFT = 22 / 128
 
 
 @inline
-def dct(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7: Any) -> Any:
+def dct(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
     """Orthonormal DCT-II of length 8 down the columns, split into even and odd halves."""
     s0, s1, s2, s3 = a0 + a7, a1 + a6, a2 + a5, a3 + a4
     d0, d1, d2, d3 = a0 - a7, a1 - a6, a2 - a5, a3 - a4
@@ -54,7 +55,9 @@ def dct(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7: Any) 
 
 
 @inline
-def inverse_dct(y0: Any, y1: Any, y2: Any, y3: Any, y4: Any, y5: Any, y6: Any, y7: Any) -> Any:
+def inverse_dct(
+    y0: Float8, y1: Float8, y2: Float8, y3: Float8, y4: Float8, y5: Float8, y6: Float8, y7: Float8
+) -> tuple[Float8, ...]:
     """Inverse of `dct`, its transpose."""
     c0, c1, c2, c3, c5, c6, c7 = (
         splat(_C0),
@@ -78,7 +81,9 @@ def inverse_dct(y0: Any, y1: Any, y2: Any, y3: Any, y4: Any, y5: Any, y6: Any, y
 
 
 @inline
-def biorthogonal(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7: Any) -> Any:
+def biorthogonal(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
     """Periodic bior1.5 wavelet transform of length 8 down the columns, three levels, by lifting."""
     d0, d1, d2, d3 = a0 - a1, a2 - a3, a4 - a5, a6 - a7
     lift = splat(_LIFT)
@@ -90,7 +95,9 @@ def biorthogonal(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, 
 
 
 @inline
-def inverse_biorthogonal(y0: Any, y1: Any, y2: Any, y3: Any, d0: Any, d1: Any, d2: Any, d3: Any) -> Any:
+def inverse_biorthogonal(
+    y0: Float8, y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
+) -> tuple[Float8, ...]:
     """Inverse of `biorthogonal` for coefficients that were multiplied by `biorthogonal_gains`' scales."""
     t0, t1 = y0 + y1, y0 - y1
     lift = splat(_LIFT)
@@ -101,7 +108,9 @@ def inverse_biorthogonal(y0: Any, y1: Any, y2: Any, y3: Any, d0: Any, d1: Any, d
 
 
 @inline
-def dct_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7: Any) -> Any:
+def dct_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
     """Two-dimensional `dct`; the coefficients come out transposed."""
     b0, b1, b2, b3, b4, b5, b6, b7 = dct(a0, a1, a2, a3, a4, a5, a6, a7)
     c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
@@ -109,7 +118,9 @@ def dct_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7:
 
 
 @inline
-def inverse_dct_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7: Any) -> Any:
+def inverse_dct_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
     """Inverse of `dct_block`."""
     b0, b1, b2, b3, b4, b5, b6, b7 = inverse_dct(a0, a1, a2, a3, a4, a5, a6, a7)
     c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
@@ -117,7 +128,9 @@ def inverse_dct_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: 
 
 
 @inline
-def biorthogonal_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7: Any) -> Any:
+def biorthogonal_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
     """Two-dimensional `biorthogonal`; the coefficients come out transposed."""
     b0, b1, b2, b3, b4, b5, b6, b7 = biorthogonal(a0, a1, a2, a3, a4, a5, a6, a7)
     c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
@@ -125,7 +138,9 @@ def biorthogonal_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6:
 
 
 @inline
-def inverse_biorthogonal_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: Any, a6: Any, a7: Any) -> Any:
+def inverse_biorthogonal_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
     """Inverse of `biorthogonal_block`, for coefficients scaled as `inverse_biorthogonal` wants them."""
     b0, b1, b2, b3, b4, b5, b6, b7 = inverse_biorthogonal(a0, a1, a2, a3, a4, a5, a6, a7)
     c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
@@ -133,7 +148,7 @@ def inverse_biorthogonal_block(a0: Any, a1: Any, a2: Any, a3: Any, a4: Any, a5: 
 
 
 @inline
-def haar(group: Any, blocks: int) -> None:
+def haar(group: Floats, blocks: int) -> None:
     """Unnormalised Haar transform across a group of `blocks` (a power of two) 8x8 blocks, in place."""
     half = 1
     while half < blocks:
@@ -149,7 +164,7 @@ def haar(group: Any, blocks: int) -> None:
 
 
 @inline
-def inverse_haar(group: Any, blocks: int) -> None:
+def inverse_haar(group: Floats, blocks: int) -> None:
     """Inverse of `haar`."""
     half = blocks // 2
     while half > 0:
