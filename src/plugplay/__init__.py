@@ -1,5 +1,74 @@
-"""Plug-and-Play image restoration: any denoiser as a prior."""
+"""plugplay: Plug-and-Play image restoration. Any denoiser as a prior.
 
-from plugplay import denoisers as denoisers
+The whole idea on one screen::
+
+    x = argmin f(x) + rho/2 ||x - (v - u)||²       the model's step    (knows the physics)
+    v = D_sigma(x + u),  sigma = sqrt(lambda/rho)  the denoiser's step (knows images)
+    u = u + x - v                                  the bookkeeping
+    rho = schedule(rho, delta, previous delta)     constant, monotone or adaptive
+
+Public names are imported when they are first used, so that ``import plugplay`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plugplay import denoisers, kernels, models
+    from plugplay.admm import pnp_admm
+    from plugplay.analysis.model_check import check_model
+    from plugplay.metrics import psnr
+    from plugplay.restoration import restore
+    from plugplay.results import History, Parameters, Result, State, Status
+    from plugplay.schedules import Adaptive, Constant, Monotone
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Adaptive",
+    "Constant",
+    "History",
+    "Monotone",
+    "Parameters",
+    "Result",
+    "State",
+    "Status",
+    "__version__",
+    "check_model",
+    "denoisers",
+    "kernels",
+    "models",
+    "pnp_admm",
+    "psnr",
+    "restore",
+]
+
+_HOME = {
+    "Adaptive": "plugplay.schedules",
+    "Constant": "plugplay.schedules",
+    "History": "plugplay.results",
+    "Monotone": "plugplay.schedules",
+    "Parameters": "plugplay.results",
+    "Result": "plugplay.results",
+    "State": "plugplay.results",
+    "Status": "plugplay.results",
+    "check_model": "plugplay.analysis.model_check",
+    "pnp_admm": "plugplay.admm",
+    "psnr": "plugplay.metrics",
+    "restore": "plugplay.restoration",
+}
+_SUBPACKAGES = {"denoisers", "kernels", "models"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"plugplay.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'plugplay' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

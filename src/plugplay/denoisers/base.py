@@ -214,9 +214,7 @@ class _PerChannel:
 
 
 def _by_channel(denoisers: list[Denoiser], image: FloatArray, sigma: float) -> FloatArray:
-    channels = [
-        denoise(np.ascontiguousarray(image[..., index]), sigma) for index, denoise in enumerate(denoisers)
-    ]
+    channels = [denoise(np.ascontiguousarray(image[..., index]), sigma) for index, denoise in enumerate(denoisers)]
     return np.stack(channels, axis=-1)
 
 

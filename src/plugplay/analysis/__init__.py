@@ -1,0 +1,1 @@
+"""Checks that anyone can run on models and denoisers of their own."""

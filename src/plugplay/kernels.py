@@ -1,0 +1,182 @@
+"""Blur kernels: small arrays that sum to one, centred at index ``n // 2`` of each axis."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plugplay._checks import check_finite, check_integer, check_number, frozen, numeric_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["bicubic", "box", "disk", "gaussian", "motion"]
+
+# Sub-pixels along each side of a pixel when a shape with a sharp outline is rasterised.
+_SUBPIXELS = 16
+
+
+def gaussian(size: int | tuple[int, int], *, sigma: float) -> NDArray[np.float64]:
+    """Return a Gaussian kernel, truncated to `size` and normalised.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        Number of taps, along both axes or along each.
+    sigma : float
+        Standard deviation in pixels.
+
+    Examples
+    --------
+    >>> gaussian(3, sigma=1.0).round(3)
+    array([[0.075, 0.124, 0.075],
+           [0.124, 0.204, 0.124],
+           [0.075, 0.124, 0.075]])
+    """
+    sigma = check_number(sigma, "sigma", above=0)
+    rows, columns = (np.exp(-0.5 * (_centred(n) / sigma) ** 2) for n in _sizes(size))
+    return _normalised(np.outer(rows, columns))
+
+
+def box(size: int | tuple[int, int]) -> NDArray[np.float64]:
+    """Return a kernel of equal weights.
+
+    Examples
+    --------
+    >>> box(2)
+    array([[0.25, 0.25],
+           [0.25, 0.25]])
+    """
+    return _normalised(np.ones(_sizes(size)))
+
+
+def disk(radius: float) -> NDArray[np.float64]:
+    """Return the blur of a lens out of focus: a disk of `radius` pixels with an anti-aliased rim.
+
+    Examples
+    --------
+    >>> disk(2.0).shape
+    (5, 5)
+    """
+    radius = check_number(radius, "radius", above=0)
+    half = max(0, math.ceil(radius - 0.5))
+    fine = _fine_axis(half)
+    inside = fine[:, None] ** 2 + fine[None, :] ** 2 <= radius**2
+    return _normalised(_binned(inside))
+
+
+def motion(length: float, angle: float = 0.0) -> NDArray[np.float64]:
+    """Return the blur of a camera moving steadily along a straight line.
+
+    Parameters
+    ----------
+    length : float
+        Length of the path in pixels.
+    angle : float
+        Direction in degrees, counter-clockwise from the horizontal.
+
+    Examples
+    --------
+    >>> motion(3, 0).round(3)
+    array([[0.333, 0.333, 0.333]])
+    """
+    length = check_number(length, "length", minimum=1)
+    direction = math.radians(check_number(angle, "angle"))
+    half = math.ceil((length - 1) / 2)
+    along = np.linspace(-(length - 1) / 2, (length - 1) / 2, max(1, _SUBPIXELS * math.ceil(length)))
+    rows, columns = -along * math.sin(direction), along * math.cos(direction)
+    kernel = np.zeros((2 * half + 1, 2 * half + 1))
+    # Each point of the path is shared among its four neighbours, as linear interpolation would read it.
+    for row, column in zip(rows + half, columns + half, strict=True):
+        top, left = min(int(row), 2 * half), min(int(column), 2 * half)
+        down, right = row - top, column - left
+        for i, weight_i in ((top, 1 - down), (top + 1, down)):
+            for j, weight_j in ((left, 1 - right), (left + 1, right)):
+                if i <= 2 * half and j <= 2 * half:
+                    kernel[i, j] += weight_i * weight_j
+    return _trimmed(_normalised(kernel))
+
+
+def bicubic(factor: int) -> NDArray[np.float64]:
+    r"""Return the anti-aliasing filter of bicubic decimation by `factor` K, as image libraries resize.
+
+    Per axis the taps are :math:`c(t/K)/K`, with Keys' cubic :math:`c` (a = -1/2), at the half-integers
+    :math:`t = -(4K-1)/2, \dots, (4K-1)/2` for even K and at the integers :math:`|t| \le 2K-1` for odd K.
+
+    Examples
+    --------
+    >>> bicubic(2).shape, bicubic(3).shape, bicubic(1).tolist()
+    ((8, 8), (11, 11), [[1.0]])
+    """
+    factor = check_integer(factor, "factor", minimum=1)
+    taps = 4 * factor if factor % 2 == 0 else 4 * factor - 1
+    weights = cubic((np.arange(taps) - (taps - 1) / 2) / factor) / factor
+    return np.outer(weights, weights) if factor > 1 else np.ones((1, 1))
+
+
+def cubic(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Keys' cubic interpolation function with a = -1/2, which is zero for ``|t| >= 2``."""
+    t = np.abs(t)
+    near = 1.5 * t**3 - 2.5 * t**2 + 1
+    far = -0.5 * t**3 + 2.5 * t**2 - 4 * t + 2
+    return np.where(t <= 1, near, np.where(t < 2, far, 0.0))
+
+
+def check_kernel(kernel: ArrayLike) -> NDArray[np.float64]:
+    """Return a kernel given by a user as a read-only float64 array."""
+    array = numeric_array(kernel, "kernel")
+    if array.ndim != 2:
+        raise ValueError(f"kernel must be two-dimensional; got the shape {array.shape}")
+    check_finite(array, "kernel")
+    if not array.any():
+        raise ValueError("kernel is zero everywhere")
+    return frozen(array.astype(np.float64))
+
+
+def centroid_shift(kernel: NDArray[np.float64]) -> tuple[float, float]:
+    """Return how far, in pixels down and right, the samples of ``kernel * x`` look from where they are taken.
+
+    A kernel whose centre of mass is its index ``n // 2`` shifts nothing; an even one is off by half a pixel.
+    """
+    mass = kernel.sum()
+    if not mass > 1e-6 * np.abs(kernel).sum():  # a derivative filter has no centre of mass
+        return 0.0, 0.0
+    rows, columns = (np.arange(n) - n // 2 for n in kernel.shape)
+    return -float(rows @ kernel.sum(axis=1) / mass), -float(columns @ kernel.sum(axis=0) / mass)
+
+
+def _sizes(size: int | tuple[int, int]) -> tuple[int, int]:
+    pair = size if isinstance(size, tuple) else (size, size)
+    if len(pair) != 2:
+        raise ValueError(f"size must be one integer or two; got {size!r}")
+    return check_integer(pair[0], "size", minimum=1), check_integer(pair[1], "size", minimum=1)
+
+
+def _centred(n: int) -> NDArray[np.float64]:
+    return np.arange(n, dtype=np.float64) - (n - 1) / 2
+
+
+def _fine_axis(half: int) -> NDArray[np.float64]:
+    """Return the centres of the sub-pixels of ``2 half + 1`` pixels around zero."""
+    count = (2 * half + 1) * _SUBPIXELS
+    return (np.arange(count) + 0.5) / _SUBPIXELS - (half + 0.5)
+
+
+def _binned(fine: NDArray[np.bool_]) -> NDArray[np.float64]:
+    n = fine.shape[0] // _SUBPIXELS
+    return fine.reshape(n, _SUBPIXELS, n, _SUBPIXELS).sum(axis=(1, 3)).astype(np.float64)
+
+
+def _trimmed(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop empty outer rows and columns in pairs, so that the centre stays where it is."""
+    rows, columns = (np.flatnonzero(kernel.sum(axis=axis) > 1e-12) for axis in (1, 0))
+    margins = (min(found[0], n - 1 - found[-1]) for found, n in zip((rows, columns), kernel.shape, strict=True))
+    down, right = margins
+    return np.array(kernel[down : kernel.shape[0] - down, right : kernel.shape[1] - right])
+
+
+def _normalised(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    normalised: NDArray[np.float64] = kernel / kernel.sum()
+    return normalised

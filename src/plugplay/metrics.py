@@ -1,0 +1,38 @@
+"""How close two images are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from plugplay._checks import FloatArray, check_integer, check_same_shape
+
+__all__ = ["psnr"]
+
+
+def psnr(image: FloatArray, reference: FloatArray, *, border: int = 0) -> float:
+    """Return the peak signal-to-noise ratio in dB of two images on the scale [0, 1], clipped to it.
+
+    Parameters
+    ----------
+    image, reference : arrays
+        Of the same shape.
+    border : int
+        Pixels left out along each side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(psnr(np.full((4, 4), 0.6), np.full((4, 4), 0.5)), 6)
+    20.0
+    """
+    check_same_shape(np.asarray(image), np.asarray(reference).shape, "image", "the reference")
+    border = check_integer(border, "border", minimum=0)
+    height, width = image.shape[:2]
+    inner = slice(border, height - border), slice(border, width - border)
+    error = np.clip(image, 0, 1)[inner].astype(np.float64) - np.clip(reference, 0, 1)[inner]
+    if error.size == 0:
+        raise ValueError(f"a border of {border} pixels leaves nothing of an image of shape {image.shape}")
+    mean_square = float(np.mean(np.square(error)))
+    return math.inf if mean_square == 0 else -10 * math.log10(mean_square)

@@ -1,0 +1,20 @@
+"""Models: what happened to the image."""
+
+from plugplay.models.base import DataTerm, LeastSquares, LinearGaussianModel, Model
+from plugplay.models.deblurring import Deblurring
+from plugplay.models.denoising import Denoising
+from plugplay.models.inpainting import Inpainting
+from plugplay.models.single_photon import SinglePhoton
+from plugplay.models.super_resolution import SuperResolution
+
+__all__ = [
+    "DataTerm",
+    "Deblurring",
+    "Denoising",
+    "Inpainting",
+    "LeastSquares",
+    "LinearGaussianModel",
+    "Model",
+    "SinglePhoton",
+    "SuperResolution",
+]

@@ -1,0 +1,170 @@
+"""What a model and a data term are, and what all linear models with Gaussian noise share.
+
+A **model** describes physics and knows no observation. A **data term** is a model bound to an observation y: the
+function f that Algorithm 1 minimises together with the prior. To write a model of your own, give it
+``forward``, ``simulate`` and ``data_term``; `plugplay.check_model` tells whether it is right.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+
+from plugplay._checks import FloatArray, check_number, check_same_shape, float_image, generator
+from plugplay._records import Fingerprinted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["DataTerm", "LeastSquares", "LinearGaussianModel", "Model", "WarmDataTerm", "check_step"]
+
+
+class DataTerm(Protocol):
+    """The data's half of the problem: f, its gradient and its proximal step.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Shape of the unknown image x, possibly larger than the frame that was observed.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the unknown image x."""
+        ...
+
+    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+        """Return ``argmin_x f(x) + rho/2 ||x - v||²``."""
+        ...
+
+    def value(self, x: FloatArray) -> float:
+        """Return f(x)."""
+        ...
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """Return the gradient of f at x."""
+        ...
+
+    def start(self) -> FloatArray:
+        """Return a finite first guess of x."""
+        ...
+
+    def crop(self, x: FloatArray) -> FloatArray:
+        """Return the part of x that lies in the observed frame."""
+        ...
+
+
+class WarmDataTerm(DataTerm, Protocol):
+    """A data term whose proximal step is iterative and profits from the previous one."""
+
+    def session(self) -> DataTerm:
+        """Return a data term with a memory of its own, for the steps of one restoration."""
+        ...
+
+
+class Model(Protocol):
+    """Physics: how an image becomes an observation."""
+
+    def forward(self, x: FloatArray) -> FloatArray:
+        """Return the noiseless observation of x."""
+        ...
+
+    def data_term(self, y: FloatArray) -> DataTerm:
+        """Bind the model to an observation."""
+        ...
+
+
+class LinearGaussianModel(ABC, Fingerprinted):
+    """Base of the models y = G x + Gaussian noise."""
+
+    #: Observations are images on the same scale as x (and not, for instance, photon counts).
+    observes_intensity: ClassVar[bool] = True
+    #: The rank of a gray observation; a colour one has a channel axis more.
+    observation_rank: ClassVar[int] = 2
+
+    @abstractmethod
+    def forward(self, x: FloatArray) -> FloatArray:
+        """Return G x."""
+
+    @abstractmethod
+    def adjoint(self, y: FloatArray) -> FloatArray:
+        """Return Gᵀ y, the transpose of `forward`."""
+
+    @abstractmethod
+    def data_term(self, y: FloatArray) -> DataTerm:
+        """Return ``f(x) = ½ ||G x - y||²``, with everything precomputed that does not change with x."""
+
+    def simulate(self, x: ArrayLike, *, noise: float = 0.0, rng: np.random.Generator | int | None = None) -> FloatArray:
+        """Observe x through the model.
+
+        Parameters
+        ----------
+        x : array
+            The image, floats on the scale [0, 1].
+        noise : float
+            Standard deviation of the Gaussian noise.
+        rng : numpy.random.Generator or int, optional
+            Source of the noise; needed if ``noise > 0``.
+
+        Returns
+        -------
+        array
+            The observation, neither clipped nor quantised.
+        """
+        noise = check_number(noise, "noise", minimum=0)
+        clean = self.forward(float_image(x, "x"))
+        if noise == 0:
+            return clean
+        drawn = generator(rng, "noise").standard_normal(clean.shape, dtype=np.float64)
+        return clean + self._observed((noise * drawn).astype(clean.dtype))
+
+    def _observed(self, noise: FloatArray) -> FloatArray:
+        """Return the noise where there is an observation; models with a mask override this."""
+        return noise
+
+
+class LeastSquares(ABC, Fingerprinted):
+    """Base of the data terms ``f(x) = ½ ||G x - y||²``; the paper leaves out the ½ but means it."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of x."""
+
+    @abstractmethod
+    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+        """Return ``(GᵀG + rho I)⁻¹ (Gᵀy + rho v)``."""
+
+    @abstractmethod
+    def start(self) -> FloatArray:
+        """Return a finite first guess of x."""
+
+    @abstractmethod
+    def _residual(self, x: FloatArray) -> FloatArray:
+        """Return G x - y."""
+
+    @abstractmethod
+    def _adjoint(self, residual: FloatArray) -> FloatArray:
+        """Return Gᵀ of something that has the shape of y."""
+
+    def crop(self, x: FloatArray) -> FloatArray:
+        """Return the part of x that lies in the observed frame: all of it."""
+        return x
+
+    def value(self, x: FloatArray) -> float:
+        """Return ``½ ||G x - y||²``."""
+        check_same_shape(x, self.shape, "x", "the unknown image")
+        return 0.5 * float(np.sum(np.square(self._residual(x), dtype=np.float64)))
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """Return ``Gᵀ (G x - y)``."""
+        check_same_shape(x, self.shape, "x", "the unknown image")
+        return self._adjoint(self._residual(x))
+
+
+def check_step(v: FloatArray, rho: float, shape: tuple[int, ...]) -> None:
+    """Check the arguments of a proximal step."""
+    check_number(rho, "rho", above=0)
+    check_same_shape(v, shape, "v", "the unknown image")

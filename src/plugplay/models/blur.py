@@ -1,0 +1,139 @@
+r"""What `Deblurring` and `SuperResolution` share: a kernel, a boundary, perhaps a mask.
+
+The closed forms are exact on a circular domain. A photograph is not circular: what lies beyond its frame was
+blurred into it. Every boundary is therefore expressed on a circular domain of its own:
+
+``"circular"``
+    the domain is the frame;
+``"reflect"``
+    the domain is larger, the observation is continued into it by reflection, and the closed form applies;
+``"unknown"``
+    the domain is larger by what the kernel reaches, and only the frame is observed there: the valid convolution.
+
+A mask of dead pixels and an unknown outside are one problem, a masked observation, with one solver.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plugplay._checks import BoolArray, FloatArray, check_choice, check_mask, float_image, frozen
+from plugplay.kernels import centroid_shift
+from plugplay.models.base import LinearGaussianModel
+from plugplay.models.blur_terms import CircularTerm, MaskedTerm
+from plugplay.models.frames import Frame
+from plugplay.models.inpainting import fill_from_nearest, mask_for, observed_values
+from plugplay.models.interpolation import bicubic_upsample
+from plugplay.models.polyphase import SampledBlur
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["BOUNDARIES", "BlurModel", "check_boundary", "check_optional_mask"]
+
+BOUNDARIES = ("circular", "reflect", "unknown")
+
+
+class BlurModel(LinearGaussianModel):
+    """G = M S H: blur with the kernel, keep every K-th pixel, drop what the mask says was not observed."""
+
+    kernel: NDArray[np.float64]
+    factor: int  # K, the distance between samples along each axis
+    offset: int  # samples are taken at K i + offset
+    boundary: str
+    mask: BoolArray | None
+
+    def forward(self, x: ArrayLike) -> FloatArray:
+        """Return G x; for an unknown boundary x is larger than the frame (the valid convolution)."""
+        image = float_image(x, "x")
+        margin = self._margin()
+        if any(n % self.factor for n in image.shape[:2]):
+            raise ValueError(f"x has the shape {image.shape}, which is not divisible by the factor {self.factor}")
+        if self.boundary == "reflect":
+            image = margin.scaled(self.factor).reflect(image)
+        sampled = self._blur(image).forward(image)
+        return self._where_observed(sampled if self.boundary == "circular" else margin.crop(sampled))
+
+    def adjoint(self, y: ArrayLike) -> FloatArray:
+        """Return Gᵀ y."""
+        samples = self._where_observed(float_image(y, "y", finite=self.mask is None))
+        margin = self._margin()
+        if self.boundary != "circular":
+            samples = margin.embed(samples)
+        image = self._blur(samples, enlarged=True).adjoint(samples)
+        return margin.scaled(self.factor).reflect_adjoint(image) if self.boundary == "reflect" else image
+
+    def data_term(self, y: ArrayLike) -> CircularTerm | MaskedTerm:
+        """Return ``f(x) = ½ ||G x - y||²``; values of y where the mask is False are ignored."""
+        samples = float_image(y, "y", finite=self.mask is None)
+        if self.mask is not None:
+            observed = mask_for(samples, self.mask)
+            samples = observed_values(samples, self.mask)
+        else:
+            observed = np.ones(samples.shape, np.bool_)
+        self._check_fits(tuple(self.factor * n for n in samples.shape[:2]))
+        guess = fill_from_nearest(samples, observed)
+        margin = self._margin()
+        if self.boundary == "circular":
+            margin = Frame()
+        elif self.boundary == "reflect":
+            samples, observed = margin.reflect(samples), margin.reflect(observed)
+        else:
+            samples, observed = margin.embed(samples), margin.embed(observed)
+        first = frozen(self._start(margin.reflect(guess)))
+        frame = margin.scaled(self.factor)
+        if observed.all():
+            blur = self._blur(samples, enlarged=True)
+            return CircularTerm.build(samples, blur=blur, frame=frame, first=first)
+        # Conjugate gradients need double precision to reach their accuracy where rho is small.
+        samples = samples.astype(np.float64)
+        return MaskedTerm(frozen(samples), frozen(observed), self._blur(samples, enlarged=True), frame, first)
+
+    def _start(self, samples: FloatArray) -> FloatArray:
+        """Return a first guess of the large image: the samples, enlarged where they sit."""
+        shift = centroid_shift(self.kernel)
+        return bicubic_upsample(samples, self.factor, (self.offset + shift[0], self.offset + shift[1]))
+
+    def _margin(self) -> Frame:
+        """Return how many samples the domain extends beyond the frame on each side."""
+        if self.boundary == "circular":
+            return Frame()
+        before, after = [], []
+        for n in self.kernel.shape:
+            centre, k = n // 2, self.factor
+            reach = max(0, n - 1 - centre - self.offset), max(0, centre - (k - 1 - self.offset))
+            if self.boundary == "reflect":
+                # The far edges of the domain meet where the circle closes: keep them a kernel away from the frame.
+                reach = (n, n)
+            before.append(-(-reach[0] // k))
+            after.append(-(-reach[1] // k))
+        return Frame((before[0], before[1]), (after[0], after[1]))
+
+    def _blur(self, image: FloatArray, *, enlarged: bool = False) -> SampledBlur:
+        """Return G without the mask, for the domain of `image` (of its samples, if `enlarged`)."""
+        scale = self.factor if enlarged else 1
+        shape = (scale * image.shape[0], scale * image.shape[1])
+        self._check_fits(shape)
+        return SampledBlur.build(self.kernel, shape, factor=self.factor, offset=self.offset, dtype=image.dtype)
+
+    def _check_fits(self, shape: tuple[int, ...]) -> None:
+        if self.kernel.shape[0] > shape[0] or self.kernel.shape[1] > shape[1]:
+            raise ValueError(f"the kernel, of shape {self.kernel.shape}, is larger than the image, of shape {shape}")
+
+    def _where_observed(self, samples: FloatArray) -> FloatArray:
+        return samples if self.mask is None else observed_values(samples, self.mask)
+
+    def _observed(self, noise: FloatArray) -> FloatArray:
+        return self._where_observed(noise)
+
+
+def check_boundary(boundary: str) -> str:
+    """Return the boundary if it is one that is known."""
+    return check_choice(boundary, "boundary", BOUNDARIES)
+
+
+def check_optional_mask(mask: ArrayLike | None) -> BoolArray | None:
+    """Return a read-only mask, or None."""
+    return None if mask is None else frozen(check_mask(mask))

@@ -1,0 +1,63 @@
+"""Deblurring: y = h * x + noise."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plugplay.kernels import check_kernel
+from plugplay.models.blur import BlurModel, check_boundary, check_optional_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay._checks import BoolArray, FloatArray
+
+__all__ = ["Deblurring"]
+
+
+@dataclass(frozen=True, eq=False)
+class Deblurring(BlurModel):
+    r"""A blurred image, with noise; G = H is the convolution with the kernel.
+
+    On a circular domain the proximal step is
+
+    .. math:: x = F^{-1}\left\{ \frac{\overline{\hat h}\, \hat y + \rho \hat v}{|\hat h|^2 + \rho} \right\},
+
+    which is the closed form of super-resolution with K = 1: see `plugplay.models.polyphase`.
+
+    Parameters
+    ----------
+    kernel : 2-D array
+        The blur; its centre is at index ``n // 2`` of each axis. It is used as given, not normalised.
+    boundary : {"circular", "reflect", "unknown"}
+        What lies beyond the frame: the image again, its mirror image, or something unknown, which is then
+        restored along with the image (the right choice for photographs).
+    mask : array of bool, optional
+        True where y was observed, False for dead or saturated pixels.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> camera = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=1.0))
+    >>> y = camera.simulate(np.eye(8), noise=0.01, rng=0)
+    >>> camera.data_term(y).prox(y, rho=0.1).shape
+    (8, 8)
+    """
+
+    kernel: NDArray[np.float64]
+    _: KW_ONLY
+    boundary: str = "circular"
+    mask: BoolArray | None = None
+    factor: int = field(default=1, init=False, repr=False)
+    offset: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", check_kernel(self.kernel))
+        check_boundary(self.boundary)
+        object.__setattr__(self, "mask", check_optional_mask(self.mask))
+
+    def _start(self, samples: FloatArray) -> FloatArray:
+        return samples

@@ -1,0 +1,171 @@
+"""`restore`: from a user's array and a model to a restored array."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.fft
+
+from plugplay import denoisers
+from plugplay._checks import FloatArray, check_integer, check_number, check_workers, numeric_array
+from plugplay.admm import pnp_admm
+from plugplay.denoisers.base import Denoiser, accepts_option
+from plugplay.results import Result, State
+from plugplay.scaling import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from plugplay.models.base import Model
+    from plugplay.schedules import Schedule
+
+__all__ = ["restore"]
+
+DEFAULT_TOLERANCE = 1e-3
+DEFAULT_MAX_ITER = 100
+
+
+def restore(
+    y: ArrayLike,
+    model: Model,
+    *,
+    denoiser: str | Denoiser = "bm3d",
+    noise: float | None = None,
+    lam: float | None = None,
+    schedule: Schedule | None = None,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    start: ArrayLike | State | None = None,
+    reference: ArrayLike | None = None,
+    channel_axis: int | None = None,
+    data_range: tuple[float, float] | None = None,
+    callback: Callable[[State], object] | None = None,
+    workers: int | None = None,
+) -> Result:
+    """Restore an image by Plug-and-Play ADMM.
+
+    Parameters
+    ----------
+    y : array
+        The observation: integers, or floats on [0, 1] (else say so with `data_range`).
+    model : Model
+        What happened to the image, from `plugplay.models`.
+    denoiser : str or callable
+        A name from ``plugplay.denoisers.available()``, or any callable ``(image, sigma) -> image`` for float
+        images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
+    noise : float, optional
+        Standard deviation of the noise, on the scale [0, 1]; kept in ``result.parameters``.
+    lam : float
+        Lambda, the weight of the prior.
+    schedule : Schedule
+        How rho grows: `Constant`, `Monotone` or `Adaptive`.
+    tol, max_iter : optional
+        When to stop: at a change per iteration of at most `tol` (default 1e-3), or after `max_iter` iterations
+        (default 100).
+    start : array or State, optional
+        The first guess, like `reference`, or the state of an earlier run to continue.
+    reference : array, optional
+        The true image, for the PSNR in the history: integers, or floats in the units of ``result.image``.
+    channel_axis : int, optional
+        The axis of the colour channels. Without it, y has no channels.
+    data_range : (float, float), optional
+        The values that mean black and white. Default: the dtype's range for integers, (0, 1) for floats.
+    callback : callable, optional
+        Called with the `State`, on the scale [0, 1], after every iteration; ``StopIteration`` ends the run.
+    workers : int, optional
+        Number of threads; by default all cores. The result does not depend on it.
+
+    Returns
+    -------
+    Result
+        ``result.image`` is float and unclipped: in the units of y if y was float, on [0, 1] if it was integer.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> camera = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=1.0))
+    >>> y = camera.simulate(np.eye(16), noise=0.01, rng=0)
+    >>> result = pp.restore(y, camera, denoiser="tv", lam=1e-3, schedule=pp.Monotone(rho0=0.1, gamma=1.5))
+    >>> result.image.shape, result.status.name
+    ((16, 16), 'CONVERGED')
+    """
+    if lam is None or schedule is None:
+        missing = " and ".join(name for name, value in (("lam", lam), ("schedule", schedule)) if value is None)
+        raise ValueError(
+            f"restore needs {missing}: for instance lam=1e-4 and schedule=plugplay.Monotone(rho0=1e-3, gamma=1.2)"
+        )
+    observed = _channels_last(numeric_array(y, "y"), model, channel_axis)
+    intensity = getattr(model, "observes_intensity", True)
+    scale = Scale.of(observed, data_range) if intensity else Scale(0.0, 1.0, integer=True)
+    parallel = check_workers(workers)
+
+    with scipy.fft.set_workers(parallel):
+        result = pnp_admm(
+            model.data_term(scale.to_unit(observed) if intensity else observed),
+            _make_denoiser(denoiser, parallel),
+            schedule=schedule,
+            lam=lam,
+            tol=DEFAULT_TOLERANCE if tol is None else tol,
+            max_iter=DEFAULT_MAX_ITER if max_iter is None else max_iter,
+            start=start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis),
+            reference=_companion(reference, "reference", scale, data_range, channel_axis),
+            callback=callback,
+        )
+    image = scale.from_unit(result.image)
+    if channel_axis is not None:
+        # Frames, if there are any, come first in the observation and are gone from the image.
+        image = np.moveaxis(image, -1, channel_axis if channel_axis < 0 else min(channel_axis, image.ndim - 1))
+    parameters = replace(
+        result.parameters,
+        model=model,
+        noise=None if noise is None else check_number(noise, "noise", minimum=0),
+        data_range=(scale.low, scale.high),
+    )
+    return replace(result, image=image, parameters=parameters)
+
+
+def _channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:
+    rank = getattr(model, "observation_rank", 2)
+    if channel_axis is None:
+        if y.ndim != rank:
+            hint = "; for colour, say which axis holds the channels with channel_axis=" if y.ndim == rank + 1 else ""
+            raise ValueError(f"y has the shape {y.shape}, but {rank} axes are expected{hint}")
+        return y
+    if y.ndim != rank + 1:
+        raise ValueError(f"y has the shape {y.shape}, but with channel_axis {rank + 1} axes are expected")
+    return _moved(y, channel_axis, "y")
+
+
+def _moved(array: NDArray[Any], channel_axis: int, name: str) -> NDArray[Any]:
+    axis = check_integer(channel_axis, "channel_axis", minimum=-array.ndim)
+    if axis >= array.ndim:
+        raise ValueError(f"channel_axis is {axis}, but {name} has the shape {array.shape}")
+    return np.moveaxis(array, axis, -1)
+
+
+def _companion(
+    value: ArrayLike | None,
+    name: str,
+    scale: Scale,
+    data_range: tuple[float, float] | None,
+    channel_axis: int | None,
+) -> FloatArray | None:
+    """Return an array that belongs to the restored image, on the scale [0, 1]."""
+    if value is None:
+        return None
+    array = numeric_array(value, name)
+    floats_like_y = array.dtype.kind == "f" and not scale.integer
+    own = Scale.of(array, data_range if floats_like_y or array.dtype.kind != "f" else None, name=name)
+    unit = own.to_unit(array)
+    return unit if channel_axis is None else _moved(unit, channel_axis, name)
+
+
+def _make_denoiser(denoiser: str | Denoiser, workers: int) -> Denoiser:
+    if not isinstance(denoiser, str):
+        return denoiser
+    options = {"workers": workers} if accepts_option(denoiser, "workers") else {}
+    return denoisers.get(denoiser, **options)
