@@ -6,8 +6,8 @@ A canvas holds, for every channel, the rows of the noisy image and of the curren
     channel 1:  ...
 
 so that one number locates a block in both, and a sum and its weights (see `plugplay.denoisers.bm3d.aggregation`)
-can be laid out in the same way: a displacement ``(dy, dx)`` is ``dy * pitch + dx`` everywhere. Rows have margins on
-both sides, filled with a value so far from every pixel that no search accepts a block that touches it.
+can be laid out in the same way: a displacement ``(dy, dx)`` is ``dy * pitch + dx`` everywhere. Rows have margins of
+zeros on both sides, so that kernels may read whole vectors beyond the border.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.profiles import BLOCK
 
-__all__ = ["FAR_PIXEL", "LARGEST_PIXEL", "MARGIN", "Canvas", "reference_positions"]
+__all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "reference_positions"]
 
 MARGIN = 24
 
 LARGEST_PIXEL = 2.0**20
-"""What pixels may reach: their squared differences stay far below `FAR_PIXEL`'s, which stay finite in float32."""
-
-FAR_PIXEL = 1e18
+"""What pixels may reach, so that energies of blocks stay far from the limits of float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class Canvas:
     def of(cls, planes: NDArray[np.float32]) -> Canvas:
         """Put the channels ``(C, H, W)`` of a noisy image on a new canvas; its estimate is still undefined."""
         channels, height, width = planes.shape
-        memory = np.full((channels, height, 2, stride_for(width)), FAR_PIXEL, dtype=np.float32)
+        memory = np.zeros((channels, height, 2, stride_for(width)), np.float32)
         memory[:, :, 0, MARGIN : MARGIN + width] = planes
         return cls(memory, width)
 

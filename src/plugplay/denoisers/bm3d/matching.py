@@ -157,18 +157,14 @@ def match_rows(
             reference = guide + y * pitch + left
             for dy in range(lowest, highest + 1):
                 span = columns[last - 1] + block - left
-                multiply_columns(
-                    canvas, pitch, reference, reference + dy * pitch - REACH, span, block, products
-                )
+                multiply_columns(canvas, pitch, reference, reference + dy * pitch - REACH, span, block, products)
                 candidates = (y + dy - top) * stride + MARGIN - REACH
                 for index in range(first, last):
                     x = columns[index]
                     energy = energies[(y - top) * stride + MARGIN + x]
                     key = (index - first) * size + (dy - lowest) * WIDTH
                     for j in range(0, WIDTH, LANES):
-                        bits = distances(
-                            products, (x - left) * WIDTH + j, energy, energies, candidates + x + j
-                        )
+                        bits = distances(products, (x - left) * WIDTH + j, energy, energies, candidates + x + j)
                         code = load_ints(codes, (dy + REACH) * WIDTH + j)
                         store_ints(keys, key + j, bits & splat_int(~_CODE_BITS) | code)
             for index in range(first, last):
@@ -187,9 +183,7 @@ def match_rows(
 
 
 @inline
-def select(
-    keys: Ints, start: int, middle: int, stop: int, group: int, limit: int, minima: Ints, best: Ints
-) -> int:
+def select(keys: Ints, start: int, middle: int, stop: int, group: int, limit: int, minima: Ints, best: Ints) -> int:
     """Write the smallest keys below `limit` into `best`, sorted; places that stay empty hold the returned value.
 
     The row of the reference block, at `middle`, comes first: similar blocks are near, and once the list holds

@@ -99,7 +99,7 @@ def _run(
     for matches, part in _in_order(filter_strip, range(-(-rows.size // _STRIP)), workers):
         sums.add(part)
         groups.append(matches)
-    canvas.estimate[...] = sums.mean(canvas.width)
+    sums.write_means(canvas, profile.kaiser)
     return tuple(groups)
 
 

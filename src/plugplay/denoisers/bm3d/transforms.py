@@ -148,35 +148,51 @@ def inverse_biorthogonal_block(
 
 
 @inline
-def haar(group: Floats, blocks: int) -> None:
-    """Unnormalised Haar transform across a group of `blocks` (a power of two) 8x8 blocks, in place."""
+def haar_8(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Unnormalised Haar transform of eight values: their sum, then differences of four, of two and of one."""
+    s0, s1, s2, s3 = a0 + a1, a2 + a3, a4 + a5, a6 + a7
+    t0, t1 = s0 + s1, s2 + s3
+    return t0 + t1, t0 - t1, s0 - s1, s2 - s3, a0 - a1, a2 - a3, a4 - a5, a6 - a7
+
+
+@inline
+def inverse_haar_8(
+    y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
+) -> tuple[Float8, ...]:
+    """Inverse of `haar_8` for a sum of zero, if every difference was divided by the number of values in it."""
+    s0, s1, s2, s3 = y1 + y2, y1 - y2, y3 - y1, splat(0.0) - y1 - y3
+    return s0 + d0, s0 - d0, s1 + d1, s1 - d1, s2 + d2, s2 - d2, s3 + d3, s3 - d3
+
+
+@inline
+def haar(blocks: Floats, count: int) -> None:
+    """Unnormalised Haar transform across `count` (a power of two) 8x8 blocks, in place."""
     half = 1
-    while half < blocks:
-        for first in range(0, blocks, 2 * half):
-            for row in range(0, 64, 8):
-                low = first * 64 + row
-                high = low + half * 64
-                a = load(group, low)
-                b = load(group, high)
-                store(group, low, a + b)
-                store(group, high, a - b)
+    while half < count:
+        _butterflies(blocks, count, half)
         half *= 2
 
 
 @inline
-def inverse_haar(group: Floats, blocks: int) -> None:
-    """Inverse of `haar`."""
-    half = blocks // 2
+def inverse_haar(blocks: Floats, count: int) -> None:
+    """Inverse of `haar`, if every coefficient was divided by the number of values in it."""
+    half = count // 2
     while half > 0:
-        for first in range(0, blocks, 2 * half):
-            for row in range(0, 64, 8):
-                low = first * 64 + row
-                high = low + half * 64
-                a = load(group, low)
-                b = load(group, high)
-                store(group, low, a + b)
-                store(group, high, a - b)
+        _butterflies(blocks, count, half)
         half //= 2
+
+
+@inline
+def _butterflies(blocks: Floats, count: int, half: int) -> None:
+    for first in range(0, count, 2 * half):
+        for low in range(first * 64, (first + 1) * 64, 8):
+            high = low + half * 64
+            a = load(blocks, low)
+            b = load(blocks, high)
+            store(blocks, low, a + b)
+            store(blocks, high, a - b)
 
 
 def biorthogonal_norms() -> NDArray[np.float64]:

@@ -99,9 +99,7 @@ def _primitive(result: Kind, *parameters: Kind) -> Callable[[Callable[..., Any]]
         def lower(context: Value, builder: Value, sig: Value, args: Value) -> Value:
             # An array arrives as a structure, of which the primitives need the address only.
             values = [
-                context.make_array(kind)(context, builder, value).data
-                if isinstance(kind, types.Array)
-                else value
+                context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
                 for kind, value in zip(sig.args, args, strict=True)
             ]
             made = emit(builder, *values)
@@ -208,9 +206,7 @@ def _repeat(builder: Value, value: Value, vector: Kind) -> Value:
 
 def _shuffle(builder: Value, first: Value, second: Value, lanes: Value) -> Value:
     lanes = list(lanes)
-    return builder.shuffle_vector(
-        first, second, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
-    )
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
 
 # Arithmetic.
@@ -238,9 +234,7 @@ def above(builder: Value, value: Value, threshold: Value) -> Value:
 
 
 def _exceeds(builder: Value, value: Value, threshold: Value) -> Value:
-    function = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), "llvm.fabs.v8f32"
-    )
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), "llvm.fabs.v8f32")
     return builder.fcmp_ordered(">", builder.call(function, [value]), threshold)
 
 
