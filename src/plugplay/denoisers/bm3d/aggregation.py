@@ -4,8 +4,8 @@
 
 Sums and weights are laid out as noisy image and estimate are on the canvas: the row of weights follows the row of
 sums. As the window is the same for all blocks, each block leaves one number among the weights, and the window is
-applied once at the end. A strip of reference rows has sums of its own, which cover only the rows that its blocks can reach; strips are
-added up in their order, so that the result does not depend on which thread finished first.
+applied once at the end. A strip of reference rows has sums of its own, which cover only the rows that its blocks can
+reach; strips are added up in their order, so that the result does not depend on which thread finished first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas
+from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
 from plugplay.denoisers.bm3d.compiling import inline, kernel
 from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import LANES, Float8, Floats, fma, load, splat, store
@@ -39,7 +39,7 @@ class Sums:
     top: int
 
     @classmethod
-    def reachable(cls, canvas: Canvas, rows: NDArray[np.int64], reach: int) -> Sums:
+    def reachable(cls, canvas: Canvas, rows: Positions, reach: int) -> Sums:
         """Return empty sums for all rows that groups of the reference rows `rows` can touch."""
         top = max(0, int(rows[0]) - reach)
         bottom = min(canvas.height, int(rows[-1]) + reach + BLOCK)
@@ -53,7 +53,7 @@ class Sums:
     @property
     def plane(self) -> int:
         """Distance between channels."""
-        return self.memory[0].size
+        return int(self.memory[0].size)
 
     def add(self, part: Sums) -> None:
         """Add the sums of a strip."""

@@ -13,13 +13,16 @@ zeros on both sides, so that kernels may read whole vectors beyond the border.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.profiles import BLOCK
 
-__all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "reference_positions"]
+__all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "Positions", "reference_positions"]
+
+Positions: TypeAlias = NDArray[np.int64]
 
 MARGIN = 24
 
@@ -53,17 +56,17 @@ class Canvas:
     @property
     def channels(self) -> int:
         """Number of channels."""
-        return self.memory.shape[0]
+        return int(self.memory.shape[0])
 
     @property
     def height(self) -> int:
         """Number of image rows."""
-        return self.memory.shape[1]
+        return int(self.memory.shape[1])
 
     @property
     def stride(self) -> int:
         """Distance between a noisy pixel and the estimate of the same pixel."""
-        return self.memory.shape[3]
+        return int(self.memory.shape[3])
 
     @property
     def pitch(self) -> int:
@@ -90,12 +93,12 @@ def stride_for(width: int) -> int:
     Examples
     --------
     >>> stride_for(512), stride_for(8)
-    (568, 56)
+    (568, 72)
     """
     return (width + 2 * MARGIN + 15) // 16 * 16 + 8
 
 
-def reference_positions(length: int, step: int) -> NDArray[np.int64]:
+def reference_positions(length: int, step: int) -> Positions:
     """Return where reference blocks start along an axis: every `step` pixels, and at the end.
 
     Examples

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 __all__ = ["from_opponent", "opponent_noise", "to_opponent"]
 
-_FORWARD = np.array([[1 / 3, 1 / 3, 1 / 3], [1 / 2, 0, -1 / 2], [1 / 4, -1 / 2, 1 / 4]])
-_INVERSE = np.linalg.inv(_FORWARD)
+_FORWARD: NDArray[np.float64] = np.array([[1 / 3, 1 / 3, 1 / 3], [1 / 2, 0, -1 / 2], [1 / 4, -1 / 2, 1 / 4]])
+_INVERSE: NDArray[np.float64] = np.linalg.inv(_FORWARD).astype(np.float64)
 
 
 def to_opponent(planes: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -33,7 +33,8 @@ def opponent_noise(sigma: float) -> NDArray[np.float64]:
     >>> opponent_noise(1.0).round(3)
     array([0.577, 0.707, 0.612])
     """
-    return sigma * np.sqrt((_FORWARD**2).sum(axis=1))
+    norms: NDArray[np.float64] = np.linalg.norm(_FORWARD, axis=1)
+    return sigma * norms
 
 
 def _mixed(planes: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float32]:

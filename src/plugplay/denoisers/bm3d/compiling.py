@@ -38,7 +38,7 @@ _announced = threading.Event()
 
 def kernel(function: Function) -> Function:
     """Compile `function` on its first call, or load it from the disk; it runs without the interpreter lock."""
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
     try:
         dispatcher._cache = _PackageCache(function)
     except (RuntimeError, OSError):
@@ -51,7 +51,7 @@ def inline(function: Function) -> Function:
     return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
-class _PackageCache(FunctionCache):  # type: ignore[misc]  # numba comes without type information
+class _PackageCache(FunctionCache):
     """Numba's cache of one kernel, valid for one state of the package."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

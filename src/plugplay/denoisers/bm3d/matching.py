@@ -1,4 +1,4 @@
-"""Block matching: which blocks look like the reference block?
+"""Block matching: the search for blocks that look like a reference block.
 
 For every reference block the search measures the squared distance
 
@@ -14,12 +14,11 @@ all: it is always in its group, so that every pixel is in some group.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas
+from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
 from plugplay.denoisers.bm3d.compiling import inline, kernel
 from plugplay.denoisers.bm3d.distances import WIDTH, block_energies, distances, multiply_columns
 from plugplay.denoisers.bm3d.profiles import BLOCK, Stage
@@ -39,8 +38,6 @@ REACH = 19
 """The largest displacement that the search can measure."""
 
 _WINDOW = (2 * REACH + 1) * WIDTH
-Positions: TypeAlias = NDArray[np.int64]
-
 _SPAN = 80  # columns that are measured together: their keys fit into the CPU's second-level cache
 _CODE_BITS = 0x7FF
 _CENTRE = REACH * WIDTH + REACH
@@ -67,8 +64,8 @@ def match(
     canvas: Canvas,
     stage: Stage,
     sigma: float,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    rows: Positions,
+    columns: Positions,
     *,
     guide: int,
 ) -> Matches:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
+from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.matching import Matches, match
 from plugplay.denoisers.bm3d.profiles import Profile, Stage
-from plugplay.denoisers.bm3d.shrinkage import hard_threshold, wiener
 
 __all__ = ["Groups", "denoise_planes"]
 
@@ -88,11 +88,8 @@ def _run(
 
     def filter_strip(index: int) -> tuple[Matches, Sums]:
         strip = rows[index * _STRIP : (index + 1) * _STRIP]
-        if known is None:
-            matches = match(canvas, stage, float(sigmas[0]), strip, columns, guide=guide)
-        else:
-            matches = known[index]
-        return matches, shrink(canvas, profile, sigmas, strip, columns, matches)
+        found = known[index] if known else match(canvas, stage, float(sigmas[0]), strip, columns, guide=guide)
+        return found, shrink(canvas, profile, sigmas, strip, columns, found)
 
     sums = Sums.whole(canvas)
     groups = []

@@ -1,110 +1,58 @@
-"""Shrinkage: transform the blocks of a group together, remove what looks like noise, transform back.
+"""Shrinkage: take a group of transformed blocks, remove what looks like noise.
 
 The first stage keeps the coefficients above a threshold and drops the others. The second multiplies each by the
 Wiener gain ``p**2 / (p**2 + noise)``, where `p` is the same coefficient of the first stage's estimate.
 
 The transforms leave out their normalisation. `threshold_tables` puts it into the thresholds and into the factors
-with which kept coefficients go into the inverse transform; the Wiener kernel does so with the noise's variance.
+with which kept coefficients go into the inverse transform; `wiener_group` does so with the noise's variance.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
-from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas
-from plugplay.denoisers.bm3d.compiling import inline, kernel
-from plugplay.denoisers.bm3d.matching import Matches
-from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
+from plugplay.denoisers.bm3d.blocks import load_block, store_block
+from plugplay.denoisers.bm3d.compiling import inline
+from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.transforms import (
-    biorthogonal_block,
     biorthogonal_norms,
     biorthogonal_scales,
-    dct_block,
     haar,
     haar_8,
-    inverse_biorthogonal_block,
-    inverse_dct_block,
     inverse_haar,
     inverse_haar_8,
 )
 from plugplay.denoisers.bm3d.vectors import (
     Float8,
     Floats,
-    Ints,
     above,
     fma,
     keep_above,
     load,
+    reciprocal,
     splat,
     store,
     total,
 )
 
-__all__ = ["hard_threshold", "wiener"]
+__all__ = [
+    "NORMS",
+    "PIXELS",
+    "load_filtered",
+    "log2",
+    "store_copies",
+    "threshold_group",
+    "threshold_tables",
+    "wiener_group",
+]
 
-Positions: TypeAlias = NDArray[np.int64]
+PIXELS = BLOCK * BLOCK
+LEVELS = 6
+"""Levels of the Haar transform, from a single block to 32."""
 
-_PIXELS = BLOCK * BLOCK
-_LARGEST_GROUP = 32
-_LEVELS = 6  # of the Haar transform, from a single block to 32
-_NORMS = 7  # powers of two by which copies and levels multiply the noise's variance
-_SMALLEST_NOISE = 1e-30  # keeps 0 / (0 + noise) defined in float32
-
-
-def hard_threshold(
-    canvas: Canvas,
-    profile: Profile,
-    sigmas: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    matches: Matches,
-) -> Sums:
-    """Return the first stage's sums for some reference rows.
-
-    Parameters
-    ----------
-    canvas : Canvas
-        The noisy image.
-    profile : Profile
-        Threshold and window.
-    sigmas : ndarray
-        Standard deviation of the noise in each channel.
-    rows, columns, matches
-        The reference blocks and their groups.
-    """
-    sums = Sums.reachable(canvas, rows, profile.pilot.reach)
-    thresholds, scales = threshold_tables(profile.threshold * sigmas)
-    threshold_rows(
-        canvas.flat, canvas.channels, canvas.flat.size // canvas.channels, canvas.pitch, canvas.stride,
-        rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
-        thresholds, scales, kaiser_window(profile.kaiser),
-        sums.memory.reshape(-1), sums.plane, sums.top * canvas.pitch,
-    )  # fmt: skip
-    return sums
-
-
-def wiener(
-    canvas: Canvas,
-    profile: Profile,
-    sigmas: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    matches: Matches,
-) -> Sums:
-    """Return the second stage's sums; the parameters are those of `hard_threshold`."""
-    sums = Sums.reachable(canvas, rows, profile.final.reach)
-    noise = np.maximum(profile.wiener_noise * sigmas**2, _SMALLEST_NOISE).astype(np.float32)
-    wiener_rows(
-        canvas.flat, canvas.channels, canvas.flat.size // canvas.channels, canvas.pitch, canvas.stride,
-        rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
-        noise, kaiser_window(profile.kaiser),
-        sums.memory.reshape(-1), sums.plane, sums.top * canvas.pitch,
-    )  # fmt: skip
-    return sums
+NORMS = 7
+"""Powers of two by which levels and copies multiply the noise's variance."""
 
 
 def threshold_tables(thresholds: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -113,88 +61,10 @@ def threshold_tables(thresholds: NDArray[np.float64]) -> tuple[NDArray[np.float3
     A coefficient of the unnormalised transforms is ``norm`` times the normalised one, with ``norm`` the product of
     the norms of its three analysis vectors; at Haar level `l` that of the third is ``2**(l / 2)``.
     """
-    powers = 2.0 ** np.arange(_NORMS)[:, None, None]
+    powers = 2.0 ** np.arange(NORMS)[:, None, None]
     norms = np.sqrt(powers) * np.outer(biorthogonal_norms(), biorthogonal_norms())
-    scales = np.outer(biorthogonal_scales(), biorthogonal_scales()) / powers[:_LEVELS]
+    scales = np.outer(biorthogonal_scales(), biorthogonal_scales()) / powers[:LEVELS]
     return np.multiply.outer(thresholds, norms).astype(np.float32).ravel(), scales.astype(np.float32).ravel()
-
-
-@kernel
-def threshold_rows(
-    canvas: Floats, channels: int, plane: int, pitch: int, stride: int,
-    rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
-    thresholds: Floats, scales: Floats, window: Floats,
-    sums: Floats, sums_plane: int, sums_origin: int,
-) -> None:  # fmt: skip
-    """Filter the groups of some reference rows; `rows` holds where the rows start on the canvas."""
-    group = np.empty(_LARGEST_GROUP * _PIXELS, np.float32)
-    octets = np.empty(_LARGEST_GROUP // 8 * _PIXELS, np.float32)
-    weighted = np.empty(_PIXELS, np.float32)
-    slots = offsets.size // counts.size
-    for reference in range(counts.size):
-        count = counts[reference]
-        copies = max(8 // count, 1)
-        doublings = log2(copies)
-        first = reference * slots
-        at = rows[reference // columns.size] + columns[reference % columns.size]
-        for channel in range(channels):
-            for i in range(count):
-                source = at + channel * plane + offsets[first + i]
-                r0, r1, r2, r3, r4, r5, r6, r7 = load_block(canvas, source, pitch)
-                r0, r1, r2, r3, r4, r5, r6, r7 = biorthogonal_block(r0, r1, r2, r3, r4, r5, r6, r7)
-                store_copies(group, i * copies, copies, r0, r1, r2, r3, r4, r5, r6, r7)
-            table = (channel * _NORMS + doublings) * _PIXELS
-            kept = threshold_group(group, octets, copies * count, thresholds, table, scales)
-            # The noise left in the group grows with the number of coefficients kept.
-            weight = 1 / max(kept, np.float32(1))
-            weigh(window, weight, weighted)
-            target = at - sums_origin + channel * sums_plane
-            for i in range(count):
-                r0, r1, r2, r3, r4, r5, r6, r7 = load_filtered(group, octets, i * copies)
-                r0, r1, r2, r3, r4, r5, r6, r7 = inverse_biorthogonal_block(r0, r1, r2, r3, r4, r5, r6, r7)
-                place = target + offsets[first + i]
-                add_block(sums, place, pitch, stride, weight, weighted, r0, r1, r2, r3, r4, r5, r6, r7)
-
-
-@kernel
-def wiener_rows(
-    canvas: Floats, channels: int, plane: int, pitch: int, stride: int,
-    rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
-    noise: Floats, window: Floats,
-    sums: Floats, sums_plane: int, sums_origin: int,
-) -> None:  # fmt: skip
-    """Filter the groups of some reference rows; `rows` holds where the rows start on the canvas."""
-    group = np.empty(_LARGEST_GROUP * _PIXELS, np.float32)
-    pilot = np.empty(_LARGEST_GROUP * _PIXELS, np.float32)
-    octets = np.empty(_LARGEST_GROUP // 8 * _PIXELS, np.float32)
-    pilot_octets = np.empty(_LARGEST_GROUP // 8 * _PIXELS, np.float32)
-    weighted = np.empty(_PIXELS, np.float32)
-    slots = offsets.size // counts.size
-    for reference in range(counts.size):
-        count = counts[reference]
-        copies = max(8 // count, 1)
-        first = reference * slots
-        at = rows[reference // columns.size] + columns[reference % columns.size]
-        for channel in range(channels):
-            for i in range(count):
-                source = at + channel * plane + offsets[first + i]
-                r0, r1, r2, r3, r4, r5, r6, r7 = load_block(canvas, source, pitch)
-                r0, r1, r2, r3, r4, r5, r6, r7 = dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
-                store_copies(group, i * copies, copies, r0, r1, r2, r3, r4, r5, r6, r7)
-                r0, r1, r2, r3, r4, r5, r6, r7 = load_block(canvas, source + stride, pitch)
-                r0, r1, r2, r3, r4, r5, r6, r7 = dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
-                store_copies(pilot, i * copies, copies, r0, r1, r2, r3, r4, r5, r6, r7)
-            variance = noise[channel] * np.float32(copies)
-            energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, variance)
-            # The noise left in the group grows with the energy of the gains.
-            weight = 1 / max(energy, np.float32(1))
-            weigh(window, weight, weighted)
-            target = at - sums_origin + channel * sums_plane
-            for i in range(count):
-                r0, r1, r2, r3, r4, r5, r6, r7 = load_filtered(group, octets, i * copies)
-                r0, r1, r2, r3, r4, r5, r6, r7 = inverse_dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
-                place = target + offsets[first + i]
-                add_block(sums, place, pitch, stride, weight, weighted, r0, r1, r2, r3, r4, r5, r6, r7)
 
 
 @inline
@@ -207,21 +77,21 @@ def threshold_group(
     through the remaining levels apart, and come back as something to be added to all blocks of the octet.
     """
     kept = splat(0.0)
-    for first in range(0, blocks * _PIXELS, 8 * _PIXELS):
-        for j in range(0, _PIXELS, BLOCK):
-            a0, a1, a2, a3, a4, a5, a6, a7 = load_block(group, first + j, _PIXELS)
+    for first in range(0, blocks * PIXELS, 8 * PIXELS):
+        for j in range(0, PIXELS, BLOCK):
+            a0, a1, a2, a3, a4, a5, a6, a7 = load_block(group, first + j, PIXELS)
             a0, a1, a2, a3, a4, a5, a6, a7 = haar_8(a0, a1, a2, a3, a4, a5, a6, a7)
             store(octets, first // 8 + j, a0)
-            threshold = load(thresholds, table + 3 * _PIXELS + j)
+            threshold = load(thresholds, table + 3 * PIXELS + j)
             kept = kept + above(a1, threshold)
-            a1 = keep_above(a1, threshold) * load(scales, 3 * _PIXELS + j)
-            threshold = load(thresholds, table + 2 * _PIXELS + j)
-            scale = load(scales, 2 * _PIXELS + j)
+            a1 = keep_above(a1, threshold) * load(scales, 3 * PIXELS + j)
+            threshold = load(thresholds, table + 2 * PIXELS + j)
+            scale = load(scales, 2 * PIXELS + j)
             kept = kept + (above(a2, threshold) + above(a3, threshold))
             a2 = keep_above(a2, threshold) * scale
             a3 = keep_above(a3, threshold) * scale
-            threshold = load(thresholds, table + _PIXELS + j)
-            scale = load(scales, _PIXELS + j)
+            threshold = load(thresholds, table + PIXELS + j)
+            scale = load(scales, PIXELS + j)
             kept = kept + (above(a4, threshold) + above(a5, threshold))
             kept = kept + (above(a6, threshold) + above(a7, threshold))
             a4 = keep_above(a4, threshold) * scale
@@ -229,17 +99,18 @@ def threshold_group(
             a6 = keep_above(a6, threshold) * scale
             a7 = keep_above(a7, threshold) * scale
             r0, r1, r2, r3, r4, r5, r6, r7 = inverse_haar_8(a1, a2, a3, a4, a5, a6, a7)
-            store_rows(group, first + j, _PIXELS, r0, r1, r2, r3, r4, r5, r6, r7)
+            store_block(group, first + j, PIXELS, r0, r1, r2, r3, r4, r5, r6, r7)
     haar(octets, blocks // 8)
     for i in range(blocks // 8):
-        level = (3 + haar_level(i, blocks // 8)) * _PIXELS
-        for j in range(0, _PIXELS, BLOCK):
-            value = load(octets, i * _PIXELS + j)
+        level = (3 + haar_level(i, blocks // 8)) * PIXELS
+        for j in range(0, PIXELS, BLOCK):
+            value = load(octets, i * PIXELS + j)
             threshold = load(thresholds, table + level + j)
             kept = kept + above(value, threshold)
-            store(octets, i * _PIXELS + j, keep_above(value, threshold) * load(scales, level + j))
+            store(octets, i * PIXELS + j, keep_above(value, threshold) * load(scales, level + j))
     inverse_haar(octets, blocks // 8)
-    return total(kept)
+    number: np.float32 = total(kept)
+    return number
 
 
 @inline
@@ -250,46 +121,46 @@ def wiener_group(
 
     Organised as `threshold_group` is; returns the sum of the squared gains.
     """
-    energy = splat(0.0)
-    noise_1, noise_2, noise_3 = splat(2 * noise), splat(4 * noise), splat(8 * noise)
     half, quarter, eighth = splat(0.5), splat(0.25), splat(0.125)
-    for first in range(0, blocks * _PIXELS, 8 * _PIXELS):
-        for j in range(0, _PIXELS, BLOCK):
-            a0, a1, a2, a3, a4, a5, a6, a7 = load_block(pilot, first + j, _PIXELS)
+    noise_1, noise_2, noise_3 = splat(2 * noise), splat(4 * noise), splat(8 * noise)
+    energy = splat(0.0)
+    for first in range(0, blocks * PIXELS, 8 * PIXELS):
+        for j in range(0, PIXELS, BLOCK):
+            a0, a1, a2, a3, a4, a5, a6, a7 = load_block(pilot, first + j, PIXELS)
             a0, a1, a2, a3, a4, a5, a6, a7 = haar_8(a0, a1, a2, a3, a4, a5, a6, a7)
             store(pilot_octets, first // 8 + j, a0)
             a1 = gain(a1, noise_3)
             a2, a3 = gain(a2, noise_2), gain(a3, noise_2)
             a4, a5, a6, a7 = gain(a4, noise_1), gain(a5, noise_1), gain(a6, noise_1), gain(a7, noise_1)
-            energy = fma(a1, a1, fma(a2, a2, fma(a3, a3, energy)))
-            energy = fma(a4, a4, fma(a5, a5, fma(a6, a6, fma(a7, a7, energy))))
-            b0, b1, b2, b3, b4, b5, b6, b7 = load_block(group, first + j, _PIXELS)
+            energy = energy + (fma(a1, a1, fma(a2, a2, a3 * a3)) + fma(a4, a4, a5 * a5)) + fma(a6, a6, a7 * a7)
+            b0, b1, b2, b3, b4, b5, b6, b7 = load_block(group, first + j, PIXELS)
             b0, b1, b2, b3, b4, b5, b6, b7 = haar_8(b0, b1, b2, b3, b4, b5, b6, b7)
             store(octets, first // 8 + j, b0)
             r0, r1, r2, r3, r4, r5, r6, r7 = inverse_haar_8(
                 eighth * a1 * b1, quarter * a2 * b2, quarter * a3 * b3,
                 half * a4 * b4, half * a5 * b5, half * a6 * b6, half * a7 * b7,
             )  # fmt: skip
-            store_rows(group, first + j, _PIXELS, r0, r1, r2, r3, r4, r5, r6, r7)
+            store_block(group, first + j, PIXELS, r0, r1, r2, r3, r4, r5, r6, r7)
     haar(octets, blocks // 8)
     haar(pilot_octets, blocks // 8)
     for i in range(blocks // 8):
         norm = np.float32(8 << haar_level(i, blocks // 8))
         variance = splat(noise * norm)
         scale = splat(1 / norm)
-        for j in range(i * _PIXELS, (i + 1) * _PIXELS, BLOCK):
+        for j in range(i * PIXELS, (i + 1) * PIXELS, BLOCK):
             a0 = gain(load(pilot_octets, j), variance)
             energy = fma(a0, a0, energy)
             store(octets, j, load(octets, j) * (a0 * scale))
     inverse_haar(octets, blocks // 8)
-    return total(energy)
+    squares: np.float32 = total(energy)
+    return squares
 
 
 @inline
 def gain(pilot: Float8, noise: Float8) -> Float8:
     """Return the Wiener gains for coefficients of the pilot estimate."""
     power = pilot * pilot
-    return power / (power + noise)
+    return power * reciprocal(power + noise)
 
 
 @inline
@@ -319,43 +190,12 @@ def store_copies(
     for zeros and for the norm: the noise's variance is multiplied by the number of copies.
     """
     for i in range(slot, slot + copies):
-        store_rows(group, i * _PIXELS, BLOCK, r0, r1, r2, r3, r4, r5, r6, r7)
+        store_block(group, i * PIXELS, BLOCK, r0, r1, r2, r3, r4, r5, r6, r7)
 
 
 @inline
 def load_filtered(group: Floats, octets: Floats, slot: int) -> tuple[Float8, ...]:
     """Return the rows of block `slot`: its own part and that of its octet."""
-    a0, a1, a2, a3, a4, a5, a6, a7 = load_block(group, slot * _PIXELS, BLOCK)
-    b0, b1, b2, b3, b4, b5, b6, b7 = load_block(octets, slot // 8 * _PIXELS, BLOCK)
+    a0, a1, a2, a3, a4, a5, a6, a7 = load_block(group, slot * PIXELS, BLOCK)
+    b0, b1, b2, b3, b4, b5, b6, b7 = load_block(octets, slot // 8 * PIXELS, BLOCK)
     return a0 + b0, a1 + b1, a2 + b2, a3 + b3, a4 + b4, a5 + b5, a6 + b6, a7 + b7
-
-
-@inline
-def load_block(array: Floats, at: int, pitch: int) -> tuple[Float8, ...]:
-    """Return the rows of the 8x8 block that starts at `at`."""
-    return (
-        load(array, at),
-        load(array, at + pitch),
-        load(array, at + 2 * pitch),
-        load(array, at + 3 * pitch),
-        load(array, at + 4 * pitch),
-        load(array, at + 5 * pitch),
-        load(array, at + 6 * pitch),
-        load(array, at + 7 * pitch),
-    )
-
-
-@inline
-def store_rows(
-    array: Floats, at: int, pitch: int,
-    r0: Float8, r1: Float8, r2: Float8, r3: Float8, r4: Float8, r5: Float8, r6: Float8, r7: Float8,
-) -> None:  # fmt: skip
-    """Write eight rows, `pitch` apart."""
-    store(array, at, r0)
-    store(array, at + pitch, r1)
-    store(array, at + 2 * pitch, r2)
-    store(array, at + 3 * pitch, r3)
-    store(array, at + 4 * pitch, r4)
-    store(array, at + 5 * pitch, r5)
-    store(array, at + 6 * pitch, r6)
-    store(array, at + 7 * pitch, r7)

@@ -115,7 +115,8 @@ def bound_16(minima: Ints) -> int:
     b0 = b1 = splat_int(HIGHEST)
     for i in range(minima.size):
         b0, b1 = insert_16(splat_int(minima[i]), b0, b1)
-    return lane(b1, 7)
+    bound: int = lane(b1, 7)
+    return bound
 
 
 @inline
@@ -124,4 +125,5 @@ def bound_32(minima: Ints) -> int:
     b0 = b1 = b2 = b3 = splat_int(HIGHEST)
     for i in range(minima.size):
         b0, b1, b2, b3 = insert_32(splat_int(minima[i]), b0, b1, b2, b3)
-    return lane(b3, 7)
+    bound: int = lane(b3, 7)
+    return bound

@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.typing import signature
-from numba.core.typing.templates import ConcreteTemplate, infer_global
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 from numpy.typing import NDArray
 
@@ -40,6 +39,7 @@ __all__ = [
     "lower_of",
     "lowest_bit",
     "mask_below",
+    "reciprocal",
     "shift_in",
     "splat",
     "splat_int",
@@ -66,11 +66,11 @@ _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 _INTS = ir.VectorType(ir.IntType(32), LANES)
 
 
-class _Float8(types.Type):  # type: ignore[misc]  # numba comes without type information
+class _Float8(types.Type):
     pass
 
 
-class _Int8(types.Type):  # type: ignore[misc]
+class _Int8(types.Type):
     pass
 
 
@@ -81,13 +81,13 @@ _int_array = types.Array(types.int32, 1, "C")
 
 
 @register_model(_Float8)
-class _Float8Model(models.PrimitiveModel):  # type: ignore[misc]
+class _Float8Model(models.PrimitiveModel):
     def __init__(self, manager: Kind, kind: Kind) -> None:
         super().__init__(manager, kind, _FLOATS)
 
 
 @register_model(_Int8)
-class _Int8Model(models.PrimitiveModel):  # type: ignore[misc]
+class _Int8Model(models.PrimitiveModel):
     def __init__(self, manager: Kind, kind: Kind) -> None:
         super().__init__(manager, kind, _INTS)
 
@@ -113,7 +113,7 @@ def _primitive(result: Kind, *parameters: Kind) -> Callable[[Callable[..., Any]]
 
 
 def _type(function: Callable[..., Any], *signatures: Kind) -> None:
-    class Typing(ConcreteTemplate):  # type: ignore[misc]
+    class Typing(ConcreteTemplate):
         key = function
         cases = signatures
 
@@ -218,6 +218,21 @@ def fma(builder: Value, a: Value, b: Value, c: Value) -> Value:
     kind = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v8f32")
     return builder.call(function, [a, b, c])
+
+
+@_primitive(float8, float8)
+def reciprocal(builder: Value, value: Value) -> Value:
+    """``reciprocal(v)``: 1 / v to single precision for normal floats above 0, faster than a division.
+
+    Subtracting the bits from a constant negates the exponent and is right to 12 %; each of Newton's steps
+    ``r <- r (2 - v r)`` squares the error.
+    """
+    magic = ir.Constant(_INTS, [0x7EF311C3] * LANES)
+    two = ir.Constant(_FLOATS, [2.0] * LANES)
+    guess = builder.bitcast(builder.sub(magic, builder.bitcast(value, _INTS)), _FLOATS)
+    for _ in range(3):
+        guess = builder.fmul(guess, fma(builder, builder.fneg(value), guess, two))
+    return guess
 
 
 @_primitive(float8, float8, float8)
