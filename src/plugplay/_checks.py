@@ -156,9 +156,7 @@ def check_workers(value: int | None) -> int:
 def generator(rng: np.random.Generator | int | None, why: str) -> np.random.Generator:
     """Return a random generator; randomness is never hidden, so None is refused."""
     if rng is None:
-        raise ValueError(
-            f"{why} needs rng=, a seed or a numpy.random.Generator, so that the result can be repeated"
-        )
+        raise ValueError(f"{why} needs rng=, a seed or a numpy.random.Generator, so that the result can be repeated")
     if isinstance(rng, bool) or not isinstance(rng, Integral | np.random.Generator):
         raise TypeError(f"rng must be an integer seed or a numpy.random.Generator; got {rng!r}")
     return np.random.default_rng(rng)

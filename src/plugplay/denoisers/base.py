@@ -82,9 +82,7 @@ class DenoiserInfo:
 BUILT_IN: Mapping[str, DenoiserInfo] = {
     info.name: info
     for info in (
-        DenoiserInfo(
-            "bm3d", "block-matching and 3-D filtering, gray and colour", "plugplay.denoisers.bm3d:BM3D"
-        ),
+        DenoiserInfo("bm3d", "block-matching and 3-D filtering, gray and colour", "plugplay.denoisers.bm3d:BM3D"),
         DenoiserInfo("tv", "total variation (Chambolle)", "plugplay.denoisers.tv:TotalVariation"),
         DenoiserInfo("wavelet", "wavelet thresholding (BayesShrink)", "plugplay.denoisers.wavelet:Wavelet"),
     )
@@ -102,9 +100,7 @@ def available() -> dict[str, DenoiserInfo]:
     """
     plugins = {point.name: point for point in _entry_points() if point.name not in BUILT_IN}
     described = {
-        name: DenoiserInfo(
-            name, f"plug-in {point.value}", point.value, point.dist.name if point.dist else "unknown"
-        )
+        name: DenoiserInfo(name, f"plug-in {point.value}", point.value, point.dist.name if point.dist else "unknown")
         for name, point in plugins.items()
     }
     return {**BUILT_IN, **dict(sorted(described.items()))}

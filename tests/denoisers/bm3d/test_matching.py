@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from oracles import bm3d as oracle
 
+from oracles import bm3d as oracle
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
 from plugplay.denoisers.bm3d.matching import REACH, match
 from plugplay.denoisers.bm3d.profiles import Stage

@@ -3,8 +3,8 @@
 import numba
 import numpy as np
 import pytest
-from oracles import bm3d as oracle
 
+from oracles import bm3d as oracle
 from plugplay.denoisers.bm3d.blocks import load_block, store_block
 from plugplay.denoisers.bm3d.shrinkage import (
     NORMS,

@@ -3,8 +3,8 @@
 import numba
 import numpy as np
 import pytest
-from oracles import bm3d as oracle
 
+from oracles import bm3d as oracle
 from plugplay.denoisers.bm3d.blocks import load_block, store_block
 from plugplay.denoisers.bm3d.transforms import (
     biorthogonal_block,
@@ -45,7 +45,7 @@ def details_only(block, out):
 
 @numba.njit
 def back_without_sum(block, out):
-    a0, a1, a2, a3, a4, a5, a6, a7 = load_block(block, 0, 8)
+    _, a1, a2, a3, a4, a5, a6, a7 = load_block(block, 0, 8)
     r0, r1, r2, r3, r4, r5, r6, r7 = inverse_haar_8(a1, a2, a3, a4, a5, a6, a7)
     store_block(out, 0, 8, r0, r1, r2, r3, r4, r5, r6, r7)
 

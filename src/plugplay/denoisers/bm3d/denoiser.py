@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, get_args
 
+import numpy as np
+
 from plugplay._checks import FloatArray, check_choice, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser, per_channel
 from plugplay.denoisers.bm3d.images import denoise_image
+from plugplay.denoisers.bm3d.memory import Memory
 from plugplay.denoisers.bm3d.profiles import PROFILES, ProfileName
 
 __all__ = ["BM3D"]
@@ -33,14 +36,16 @@ class BM3D:
 
     Notes
     -----
-    Computed in single precision, whatever the precision of the image. With noise of standard deviation 0, the image
-    comes back as it is.
+    Computed in single precision, whatever the precision of the image. With ``sigma = 0`` the image comes back as
+    it is.
 
     References
     ----------
     K. Dabov, A. Foi, V. Katkovnik, K. Egiazarian, "Image denoising by sparse 3-D transform-domain collaborative
     filtering", IEEE Transactions on Image Processing 16 (2007).
-    M. Lebrun, "An analysis and implementation of the BM3D image denoising method", Image Processing On Line 2 (2012).
+
+    M. Lebrun, "An analysis and implementation of the BM3D image denoising method", Image Processing On Line 2
+    (2012).
 
     Examples
     --------
@@ -78,19 +83,16 @@ class BM3D:
             The denoised image, with the shape and dtype of `image`.
         """
         image = float_image(image, "image")
-        sigma = check_number(sigma, "sigma", minimum=0)
-        if sigma == 0:
-            return image.copy()
         if image.ndim == 3 and image.shape[2] != 3:
             return per_channel(self)(image, sigma)
-        denoised, _ = denoise_image(image, sigma, PROFILES[self.profile], workers=check_workers(self.workers))
-        return denoised
+        return self._denoise(image, sigma, None)
 
     def session(self) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
 
-        Within a restoration the image changes less and less from call to call, and so do the groups. The session
-        searches anew only when needed, which is most of the work. Sessions share nothing.
+        From call to call within a restoration the image changes little, and so do the groups: the session searches
+        anew only now and then (see `plugplay.denoisers.bm3d.memory`), and the search is more than half of the work.
+        Sessions share nothing.
 
         Examples
         --------
@@ -102,14 +104,26 @@ class BM3D:
         >>> image.shape
         (16, 16)
         """
-        return _Session(self)
+        memories: dict[int, Memory] = {}
 
+        def denoise(image: FloatArray, sigma: float, /) -> FloatArray:
+            image = float_image(image, "image")
+            if image.ndim == 2 or image.shape[2] == 3:
+                return self._denoise(image, sigma, memories.setdefault(0, Memory()))
+            # Channels must not share a memory: the groups of one are not those of another.
+            channels = [
+                self._denoise(channel, sigma, memories.setdefault(index, Memory()))
+                for index, channel in enumerate(np.moveaxis(image, -1, 0))
+            ]
+            return np.stack(channels, axis=-1)
 
-class _Session:
-    """BM3D with a memory: the groups of its last search, and when that was."""
+        return denoise
 
-    def __init__(self, denoiser: BM3D) -> None:
-        self._denoiser = denoiser
-
-    def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
-        return self._denoiser(image, sigma)
+    def _denoise(self, image: FloatArray, sigma: float, memory: Memory | None) -> FloatArray:
+        """Denoise a gray or colour image, with the groups in `memory` if there are any that are still good."""
+        sigma = check_number(sigma, "sigma", minimum=0)
+        workers = check_workers(self.workers)
+        if sigma == 0:
+            return image.copy()
+        groups = memory.groups_for(image.shape, sigma) if memory else None
+        return denoise_image(image, sigma, PROFILES[self.profile], workers=workers, groups=groups)

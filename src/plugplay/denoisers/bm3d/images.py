@@ -26,8 +26,8 @@ __all__ = ["denoise_image"]
 
 
 def denoise_image(
-    image: FloatArray, sigma: float, profile: Profile, *, workers: int, known: Groups | None = None
-) -> tuple[FloatArray, Groups]:
+    image: FloatArray, sigma: float, profile: Profile, *, workers: int, groups: Groups | None = None
+) -> FloatArray:
     """Denoise a gray image ``(H, W)`` or a colour image ``(H, W, 3)``.
 
     Parameters
@@ -40,15 +40,13 @@ def denoise_image(
         The settings.
     workers : int
         Number of threads.
-    known : Groups, optional
-        Groups from an image of the same shape, to be used instead of searching.
+    groups : Groups, optional
+        Groups of an image of the same shape, to be used instead of searching. What is not there yet is added.
 
     Returns
     -------
-    image : ndarray
+    ndarray
         The estimate, with the shape and dtype of `image`.
-    groups : Groups
-        The groups that were used.
     """
     channels = image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
     mean = channels.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
@@ -59,12 +57,12 @@ def denoise_image(
         planes, sigmas = to_opponent(planes), opponent_noise(sigma * scale)
     else:
         sigmas = np.array([sigma * scale])
-    estimate, groups = denoise_planes(planes, sigmas, profile, workers=workers, known=known)
+    estimate = denoise_planes(planes, sigmas, profile, workers=workers, groups=groups)
     if image.ndim == 3:
         estimate = from_opponent(estimate)
     estimate = estimate[:, : image.shape[0], : image.shape[1]]
     restored = estimate.astype(image.dtype) / image.dtype.type(scale) + mean
-    return (restored[0] if image.ndim == 2 else np.ascontiguousarray(np.moveaxis(restored, 0, -1))), groups
+    return restored[0] if image.ndim == 2 else np.ascontiguousarray(np.moveaxis(restored, 0, -1))
 
 
 def _scale(peak: float) -> float:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from plugplay.denoisers.bm3d.aggregation import Sums
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.matching import Matches, match
-from plugplay.denoisers.bm3d.profiles import Profile, Stage
+from plugplay.denoisers.bm3d.profiles import Profile
 
 __all__ = ["Groups", "denoise_planes"]
 
@@ -29,12 +28,8 @@ Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """The groups of both stages, strip by strip."""
-
-    pilot: tuple[Matches, ...]
-    final: tuple[Matches, ...]
+Groups: TypeAlias = dict[tuple[int, int], Matches]
+"""The groups of an image, by stage (0 and 1) and strip."""
 
 
 def denoise_planes(
@@ -43,8 +38,8 @@ def denoise_planes(
     profile: Profile,
     *,
     workers: int,
-    known: Groups | None = None,
-) -> tuple[NDArray[np.float32], Groups]:
+    groups: Groups | None = None,
+) -> NDArray[np.float32]:
     """Denoise the channels of an image with common groups, which are found in the first one.
 
     Parameters
@@ -57,47 +52,47 @@ def denoise_planes(
         The settings.
     workers : int
         Number of threads.
-    known : Groups, optional
-        Groups of an earlier call for an image of the same shape, to be used instead of searching.
+    groups : Groups, optional
+        Groups of an image of the same shape, to be used instead of searching. What is not there yet is added.
 
     Returns
     -------
-    planes : ndarray of float32, shape (C, H, W)
+    ndarray of float32, shape (C, H, W)
         The estimate.
-    groups : Groups
-        The groups that were used.
     """
     canvas = Canvas.of(planes)
-    pilot = _run(canvas, profile, profile.pilot, sigmas, known.pilot if known else None, workers)
-    final = _run(canvas, profile, profile.final, sigmas, known.final if known else None, workers)
-    return canvas.estimate, Groups(pilot, final)
+    for index in (0, 1):
+        _run_stage(index, canvas, sigmas, profile, workers, groups).write_means(canvas, profile.kaiser)
+    return canvas.estimate
 
 
-def _run(
+def _run_stage(
+    index: int,
     canvas: Canvas,
-    profile: Profile,
-    stage: Stage,
     sigmas: NDArray[np.float64],
-    known: Sequence[Matches] | None,
+    profile: Profile,
     workers: int,
-) -> tuple[Matches, ...]:
-    """Run one stage and replace the estimate on the canvas; return the groups."""
-    rows = reference_positions(canvas.height, stage.step)
+    groups: Groups | None,
+) -> Sums:
+    """Filter all strips of a stage and add them up."""
+    # The first stage compares blocks of the noisy image, the second those of the first's estimate.
+    stage, shrink = ((profile.pilot, hard_threshold), (profile.final, wiener))[index]
+    all_rows = reference_positions(canvas.height, stage.step)
     columns = reference_positions(canvas.width, stage.step)
-    shrink, guide = (hard_threshold, 0) if stage is profile.pilot else (wiener, 1)
 
-    def filter_strip(index: int) -> tuple[Matches, Sums]:
-        strip = rows[index * _STRIP : (index + 1) * _STRIP]
-        found = known[index] if known else match(canvas, stage, float(sigmas[0]), strip, columns, guide=guide)
-        return found, shrink(canvas, profile, sigmas, strip, columns, found)
+    def filter_strip(strip: int) -> Sums:
+        rows = all_rows[strip * _STRIP : (strip + 1) * _STRIP]
+        matches = groups.get((index, strip)) if groups is not None else None
+        if matches is None:
+            matches = match(canvas, stage, float(sigmas[0]), rows, columns, guide=index)
+        if groups is not None:
+            groups[index, strip] = matches
+        return shrink(canvas, profile, sigmas, rows, columns, matches)
 
     sums = Sums.whole(canvas)
-    groups = []
-    for matches, part in _in_order(filter_strip, range(-(-rows.size // _STRIP)), workers):
+    for part in _in_order(filter_strip, range(-(-all_rows.size // _STRIP)), workers):
         sums.add(part)
-        groups.append(matches)
-    sums.write_means(canvas, profile.kaiser)
-    return tuple(groups)
+    return sums
 
 
 def _in_order(work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int) -> Iterator[Outcome]:
