@@ -14,10 +14,10 @@ read-only installation, the user's cache directory (``XDG_CACHE_HOME``, ``~/.cac
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import logging
-import pickle
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -61,12 +61,18 @@ class _PackageCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             found = super().load_overload(sig, target_context)
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+        except Exception as error:  # what unpickling damaged files raises cannot be listed
+            _log.info("compiled code could not be read: %s", error)
             found = None
+            self._forget()
         if found is None and not _announced.is_set():
             _announced.set()
             _log.warning("compiling BM3D once, about 10 s")
         return found
+
+    def _forget(self) -> None:
+        with contextlib.suppress(OSError):
+            self.flush()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

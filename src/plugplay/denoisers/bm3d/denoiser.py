@@ -105,9 +105,14 @@ class BM3D:
         (16, 16)
         """
         memories: dict[int, Memory] = {}
+        shape: tuple[int, ...] = ()
 
         def denoise(image: FloatArray, sigma: float, /) -> FloatArray:
+            nonlocal shape
             image = float_image(image, "image")
+            if image.shape != shape:
+                memories.clear()
+                shape = image.shape
             if image.ndim == 2 or image.shape[2] == 3:
                 return self._denoise(image, sigma, memories.setdefault(0, Memory()))
             # Channels must not share a memory: the groups of one are not those of another.
@@ -125,5 +130,5 @@ class BM3D:
         workers = check_workers(self.workers)
         if sigma == 0:
             return image.copy()
-        groups = memory.groups_for(image.shape, sigma) if memory else None
+        groups = memory.groups_for(sigma) if memory else None
         return denoise_image(image, sigma, PROFILES[self.profile], workers=workers, groups=groups)
