@@ -31,6 +31,7 @@ from skimage.io import imread
 from skimage.transform import resize
 
 import plugplay as pp
+from plugplay._checks import FloatArray
 from plugplay.denoisers import BM3D
 
 # This file has the peer's name: without this, importing the peer would import this file.
@@ -81,12 +82,12 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
         memory = {name: peak_memory(name, size) for name in ("peer", "ours")}
         for sigma in SIGMAS:
             noisy = with_noise(clean, sigma)
-            peer_time, peer_image = timed(lambda y=noisy, s=sigma: peer(y, s), 1 if size > 512 else options.repeats)
+            peer_time, peer_image = timed(1 if size > 512 else options.repeats, peer, noisy, sigma)
             row: dict[str, Any] = {"size": size, "sigma": sigma, "peer_seconds": peer_time}
             row |= {"peer_psnr": psnr(peer_image, clean), "memory_mb": memory}
             for key, profile, workers in (("1", "normal", 1), ("2", "normal", 2), ("fast", "fast", 2)):
-                ours = BM3D(profile=profile, workers=workers)
-                seconds, image = timed(lambda d=ours, y=noisy, s=sigma: d(y, s / 255), 3 * options.repeats)
+                ours = pp.denoisers.get("bm3d", profile=profile, workers=workers)
+                seconds, image = timed(3 * options.repeats, ours, noisy, sigma / 255)
                 row |= {f"seconds_{key}": seconds, f"psnr_{key}": psnr(image, clean)}
                 row[f"ratio_{key}"] = peer_time / seconds
             table.append(row)
@@ -107,7 +108,7 @@ def quality(options: argparse.Namespace) -> dict[str, Any]:
             noisy = with_noise(clean, sigma)
             theirs = psnr(peer(noisy, sigma), clean)
             for profile in ("fast", "normal", "high"):
-                ours = psnr(BM3D(profile=profile)(noisy, sigma / 255), clean)
+                ours = psnr(pp.denoisers.get("bm3d", profile=profile)(noisy, sigma / 255), clean)
                 differences.setdefault(profile, {}).setdefault(name, {})[str(sigma)] = ours - theirs
         row = " ".join(f"{differences['normal'][name][str(sigma)]:+.3f}" for sigma in SIGMAS)
         print(f"{name:24s} {row}", flush=True)
@@ -126,7 +127,7 @@ def linearity(options: argparse.Namespace) -> list[dict[str, float]]:
     for size in (512, 1024, 2048, 4096):
         noisy = with_noise(picture(size), 25).astype(np.float32)
         repeats = 3 * options.repeats if size < 2048 else 2
-        seconds, _ = timed(lambda y=noisy: BM3D()(y, 25 / 255), repeats)
+        seconds, _ = timed(repeats, BM3D(), noisy, 25 / 255)
         memory = peak_memory("ours", size)
         table.append({"size": size, "ns_per_pixel": 1e9 * seconds / size**2, "memory_mb": memory})
         relative = table[-1]["ns_per_pixel"] / table[0]["ns_per_pixel"]
@@ -140,9 +141,9 @@ def colour(options: argparse.Namespace) -> list[dict[str, Any]]:
     for name in ("astronaut", "coffee", "chelsea"):
         clean = square(getattr(skimage.data, name)() / 255, 512 if name == "astronaut" else 300)
         noisy = with_noise(clean, 25)
-        seconds, together = timed(lambda y=noisy: BM3D()(y, 25 / 255), 3 * options.repeats)
+        seconds, together = timed(3 * options.repeats, BM3D(), noisy, 25 / 255)
         red = noisy[..., 0].copy()
-        single, _ = timed(lambda y=red: BM3D()(y, 25 / 255), 3 * options.repeats)
+        single, _ = timed(3 * options.repeats, BM3D(), red, 25 / 255)
         apart = pp.denoisers.per_channel(BM3D())(noisy, 25 / 255)
         row = {"image": name, "time_ratio": seconds / single, "gain_db": psnr(together, clean) - psnr(apart, clean)}
         table.append(row)
@@ -166,15 +167,12 @@ def session(options: argparse.Namespace) -> dict[str, Any]:
         for problem, (model, schedule, lam, iterations) in problems.items():
             term = model.data_term(model.simulate(clean, noise=3 / 255, rng=0))
 
-            def run(
-                denoiser: Any, term: Any = term, schedule: Any = schedule, lam: float = lam, n: int = iterations
-            ) -> Any:
-                return pp.pnp_admm(term, denoiser, schedule=schedule, lam=lam, tol=1e-6, max_iter=n).image
-
-            cold_time, cold = timed(lambda go=run: go(BM3D().__call__), options.repeats)
-            warm_time, warm = timed(lambda go=run: go(BM3D()), options.repeats)
+            settings = {"schedule": schedule, "lam": lam, "tol": 1e-6, "max_iter": iterations}
+            # A bare method has no session: it searches in every call.
+            cold_time, cold = timed(options.repeats, pp.pnp_admm, term, BM3D().__call__, **settings)
+            warm_time, warm = timed(options.repeats, pp.pnp_admm, term, BM3D(), **settings)
             rows.append({"image": name, "problem": problem, "speedup": cold_time / warm_time})
-            rows[-1]["loss_db"] = psnr(cold, clean) - psnr(warm, clean)
+            rows[-1]["loss_db"] = psnr(cold.image, clean) - psnr(warm.image, clean)
             print(
                 f"{name:12s} {problem:22s} {rows[-1]['speedup']:.2f} times faster, loss {rows[-1]['loss_db']:+.3f} dB",
                 flush=True,
@@ -196,8 +194,8 @@ def startup(options: argparse.Namespace) -> dict[str, float]:
         def start() -> None:
             subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
-        cold, _ = timed(start, 1)
-        warm, _ = timed(start, options.repeats)
+        cold, _ = timed(1, start)
+        warm, _ = timed(options.repeats, start)
     print(f"first process {cold:.1f} s (compiles), later ones {warm:.2f} s")
     return {"cold_seconds": cold, "warm_seconds": warm}
 
@@ -221,12 +219,12 @@ def peak_memory(name: str, size: int) -> float:
     return float(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
 
 
-def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Return the shortest of some times, and the result."""
+def timed(repeats: int, work: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[float, Any]:
+    """Call `work` some times; return the shortest time and the last result."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        result = work()
+        result = work(*arguments, **options)
         times.append(time.perf_counter() - start)
     return min(times), result
 
@@ -264,7 +262,7 @@ def with_noise(clean: Image, sigma: float) -> Image:
     return clean + sigma / 255 * np.random.default_rng(int(sigma)).standard_normal(clean.shape)
 
 
-def psnr(image: Image, clean: Image) -> float:
+def psnr(image: FloatArray, clean: Image) -> float:
     """Return the peak signal-to-noise ratio in dB."""
     return float(-10 * np.log10(np.mean((image - clean) ** 2)))
 

@@ -86,8 +86,8 @@ def group(image, y, x, stage, sigma):
     return [shift for _, shift in similar[:size]]
 
 
-def starts(length, step):
-    return [*range(0, length - 8, step), length - 8]
+def starts(length, stage):
+    return sorted({0, *range(stage.offset, length - 8, stage.step), length - 8})
 
 
 def blocks_at(image, y, x, shifts):
@@ -99,8 +99,8 @@ def stage(image, sigma, profile, pilot=None, groups=None):
     settings = profile.pilot if pilot is None else profile.final
     window = np.outer(np.kaiser(8, profile.kaiser), np.kaiser(8, profile.kaiser))
     sums, weights = np.zeros_like(image), np.zeros_like(image)
-    for y in starts(image.shape[0], settings.step):
-        for x in starts(image.shape[1], settings.step):
+    for y in starts(image.shape[0], settings):
+        for x in starts(image.shape[1], settings):
             guide = image if pilot is None else pilot
             shifts = groups[y, x] if groups else group(guide, y, x, settings, sigma)
             noisy = blocks_at(image, y, x, shifts)

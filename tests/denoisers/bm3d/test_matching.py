@@ -18,7 +18,7 @@ def groups_of(image, stage, sigma, *, guide=0):
     if guide:
         canvas.estimate[...] = canvas.memory[:, :, 0, 24 : 24 + canvas.width]
         canvas.memory[:, :, 0] = 0
-    rows, columns = (reference_positions(length, stage.step) for length in image.shape)
+    rows, columns = (reference_positions(length, stage.step, stage.offset) for length in image.shape)
     matches = match(canvas, stage, sigma, rows, columns, guide=guide)
     offsets = matches.offsets.reshape(-1, stage.group)
     for index, count in enumerate(matches.counts):
@@ -78,7 +78,9 @@ def test_reference_block_is_in_its_group_even_if_all_blocks_are_equal():
 def test_reference_positions_reach_both_ends():
     for length in range(8, 60):
         for step in (1, 2, 3, 4, 7):
-            positions = reference_positions(length, step)
-            assert positions[0] == 0
-            assert positions[-1] == length - 8
-            assert set(np.diff(positions)) <= set(range(1, step + 1))
+            for offset in range(step):
+                positions = reference_positions(length, step, offset)
+                assert positions[0] == 0
+                assert positions[-1] == length - 8
+                assert set(np.diff(positions)) <= set(range(1, step + 1))
+                assert set(positions[1:-1] % step) <= {offset % step}

@@ -10,7 +10,7 @@ from plugplay.denoisers.bm3d.profiles import PROFILES, Profile, Stage
 
 SMALL = Profile(
     pilot=Stage(step=3, reach=4, group=16, similarity=0.02, noise_share=2.5),
-    final=Stage(step=3, reach=5, group=32, similarity=0.006, noise_share=0.2),
+    final=Stage(step=3, reach=5, group=32, similarity=0.006, noise_share=0.2, offset=2),
 )
 SIGMA = 0.1
 
@@ -29,7 +29,7 @@ def denoise(image, sigma=SIGMA, profile=SMALL, **options):
 
 def shifts_of(groups, stage_index, stage, shape):
     """Return {(y, x): displacements} from the tables of a run."""
-    rows, columns = oracle.starts(shape[0], stage.step), oracle.starts(shape[1], stage.step)
+    rows, columns = (oracle.starts(length, stage) for length in shape)
     places = iter([(y, x) for y in rows for x in columns])
     pitch = 2 * stride_for(shape[1])
     found = {}

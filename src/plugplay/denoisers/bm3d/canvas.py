@@ -98,14 +98,15 @@ def stride_for(width: int) -> int:
     return (width + 2 * MARGIN + 15) // 16 * 16 + 8
 
 
-def reference_positions(length: int, step: int) -> Positions:
-    """Return where reference blocks start along an axis: every `step` pixels, and at the end.
+def reference_positions(length: int, step: int, offset: int) -> Positions:
+    """Return where reference blocks start along an axis: every `step` pixels from `offset` on, and at both ends.
 
     Examples
     --------
-    >>> reference_positions(16, 3)
+    >>> reference_positions(16, 3, 0)
     array([0, 3, 6, 8])
+    >>> reference_positions(16, 3, 2)
+    array([0, 2, 5, 8])
     """
     last = length - BLOCK
-    regular = np.arange(0, last, step, dtype=np.int64)
-    return np.append(regular, np.int64(last))
+    return np.unique([0, *range(offset, last, step), last]).astype(np.int64)

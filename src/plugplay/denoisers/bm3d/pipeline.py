@@ -77,8 +77,8 @@ def _run_stage(
     """Filter all strips of a stage and add them up."""
     # The first stage compares blocks of the noisy image, the second those of the first's estimate.
     stage, shrink = ((profile.pilot, hard_threshold), (profile.final, wiener))[index]
-    all_rows = reference_positions(canvas.height, stage.step)
-    columns = reference_positions(canvas.width, stage.step)
+    all_rows = reference_positions(canvas.height, stage.step, stage.offset)
+    columns = reference_positions(canvas.width, stage.step, stage.offset)
 
     def filter_strip(strip: int) -> Sums:
         rows = all_rows[strip * _STRIP : (strip + 1) * _STRIP]

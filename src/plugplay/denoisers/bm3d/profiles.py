@@ -29,6 +29,9 @@ class Stage:
     similarity, noise_share : float
         A block belongs to the group if its mean squared difference from the reference block is below
         ``similarity + noise_share * sigma**2``.
+    offset : int
+        Where the grid of reference blocks begins. Blocks of the second stage that start elsewhere than those of the
+        first average its block artefacts away.
     """
 
     step: int
@@ -36,6 +39,7 @@ class Stage:
     group: int
     similarity: float
     noise_share: float
+    offset: int = 0
 
     def limit(self, sigma: float) -> float:
         """Return the largest mean squared difference within a group.
@@ -73,15 +77,11 @@ class Profile:
     kaiser: float = 2.0
 
 
-def _profile(*, pilot_step: int, final_step: int) -> Profile:
+def _profile(step: int) -> Profile:
     return Profile(
-        pilot=Stage(step=pilot_step, reach=19, group=16, similarity=3000 / 255**2, noise_share=2.5),
-        final=Stage(step=final_step, reach=19, group=32, similarity=400 / 255**2, noise_share=0.2),
+        pilot=Stage(step=step, reach=19, group=16, similarity=3000 / 255**2, noise_share=2.5),
+        final=Stage(step=step, reach=19, group=32, similarity=400 / 255**2, noise_share=0.2, offset=(step + 1) // 2),
     )
 
 
-PROFILES: Mapping[ProfileName, Profile] = {
-    "fast": _profile(pilot_step=4, final_step=4),
-    "normal": _profile(pilot_step=3, final_step=3),
-    "high": _profile(pilot_step=2, final_step=2),
-}
+PROFILES: Mapping[ProfileName, Profile] = {"fast": _profile(4), "normal": _profile(3), "high": _profile(2)}
