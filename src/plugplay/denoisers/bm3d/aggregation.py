@@ -10,6 +10,7 @@ reach; strips are added up in their order, so that the result does not depend on
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,21 +63,23 @@ class Sums:
 
     def write_means(self, canvas: Canvas, kaiser: float) -> None:
         """Write the weighted means into the estimate on the canvas."""
-        profile = kaiser_profile(kaiser).astype(np.float32)
+        profile = kaiser_profile(kaiser)
         divide(
             self.memory.reshape(-1), canvas.channels, canvas.height, canvas.width, canvas.stride, profile,
             canvas.flat, BLOCK,
         )  # fmt: skip
 
 
-def kaiser_profile(shape: float) -> NDArray[np.float64]:
+@functools.cache
+def kaiser_profile(shape: float) -> NDArray[np.float32]:
     """Return the Kaiser window of a block's length; it gives less weight to the borders of a block."""
-    return np.kaiser(BLOCK, shape)
+    return np.kaiser(BLOCK, shape).astype(np.float32)
 
 
+@functools.cache
 def kaiser_window(shape: float) -> NDArray[np.float32]:
     """Return the 8x8 Kaiser window, flat."""
-    return np.outer(kaiser_profile(shape), kaiser_profile(shape)).astype(np.float32).ravel()
+    return np.outer(kaiser_profile(shape), kaiser_profile(shape)).ravel()
 
 
 @inline

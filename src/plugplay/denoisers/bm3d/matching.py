@@ -13,6 +13,7 @@ all: it is always in its group, so that every pixel is in some group.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,6 +107,7 @@ def match(
     return matches
 
 
+@functools.cache
 def displacement_codes(reach: int) -> NDArray[np.int32]:
     """Return the code of every displacement of the window; those beyond `reach` get a key that is never taken."""
     dy, dx = np.mgrid[-REACH : REACH + 1, -REACH : WIDTH - REACH]
@@ -113,6 +115,7 @@ def displacement_codes(reach: int) -> NDArray[np.int32]:
     return np.where(np.abs(dx) <= reach, code, HIGHEST).astype(np.int32).ravel()
 
 
+@functools.lru_cache(maxsize=8)
 def code_offsets(pitch: int) -> NDArray[np.int32]:
     """Return the offset on the canvas for every code."""
     index = np.arange(_CODE_BITS + 1) ^ _CENTRE

@@ -46,11 +46,11 @@ def dct(
         (e0 + e1) * c0,
         fma(c1, d0, fma(c3, d1, fma(c5, d2, c7 * d3))),
         fma(c2, e2, c6 * e3),
-        fma(c3, d0, splat(-_C7) * d1) - fma(c1, d2, c5 * d3),
+        fma(c3, d0, fma(splat(-_C7), d1, fma(splat(-_C1), d2, splat(-_C5) * d3))),
         (e0 - e1) * c0,
-        fma(c5, d0, splat(-_C1) * d1) + fma(c7, d2, c3 * d3),
+        fma(c5, d0, fma(splat(-_C1), d1, fma(c7, d2, c3 * d3))),
         fma(c6, e2, splat(-_C2) * e3),
-        fma(c7, d0, splat(-_C5) * d1) + fma(c3, d2, splat(-_C1) * d3),
+        fma(c7, d0, fma(splat(-_C5), d1, fma(c3, d2, splat(-_C1) * d3))),
     )
 
 
@@ -74,9 +74,9 @@ def inverse_dct(
     e3 = fma(c6, y2, splat(-_C2) * y6)
     s0, s1, s2, s3 = e0 + e2, e1 + e3, e1 - e3, e0 - e2
     d0 = fma(c1, y1, fma(c3, y3, fma(c5, y5, c7 * y7)))
-    d1 = fma(c3, y1, splat(-_C7) * y3) - fma(c1, y5, c5 * y7)
-    d2 = fma(c5, y1, splat(-_C1) * y3) + fma(c7, y5, c3 * y7)
-    d3 = fma(c7, y1, splat(-_C5) * y3) + fma(c3, y5, splat(-_C1) * y7)
+    d1 = fma(c3, y1, fma(splat(-_C7), y3, fma(splat(-_C1), y5, splat(-_C5) * y7)))
+    d2 = fma(c5, y1, fma(splat(-_C1), y3, fma(c7, y5, c3 * y7)))
+    d3 = fma(c7, y1, fma(splat(-_C5), y3, fma(c3, y5, splat(-_C1) * y7)))
     return s0 + d0, s1 + d1, s2 + d2, s3 + d3, s3 - d3, s2 - d2, s1 - d1, s0 - d0
 
 
