@@ -58,6 +58,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(sections), help="sections to run, separated by commas")
     parser.add_argument("--images", type=Path, help="folder of gray images for the quality table")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="image sizes of the speed table")
+    parser.add_argument("--sigmas", type=int, nargs="+", default=SIGMAS, help="noise levels on the scale [0, 255]")
     parser.add_argument("--repeats", type=int, default=3, help="timings to take the minimum of")
     parser.add_argument("--json", type=Path, help="file to write the numbers to")
     options = parser.parse_args()
@@ -77,10 +79,10 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Time and PSNR for three sizes and four noise levels, one and two threads, and the peak memory of each."""
     table = []
     print("size sigma | peer s  PSNR | ours s (1)  (2)  PSNR | times faster (1)  (2)  fast (2) | memory peer, ours MB")
-    for size in SIZES:
+    for size in options.sizes:
         clean = picture(size)
         memory = {name: peak_memory(name, size) for name in ("peer", "ours")}
-        for sigma in SIGMAS:
+        for sigma in options.sigmas:
             noisy = with_noise(clean, sigma)
             peer_time, peer_image = timed(1 if size > 512 else options.repeats, peer, noisy, sigma)
             row: dict[str, Any] = {"size": size, "sigma": sigma, "peer_seconds": peer_time}
@@ -104,13 +106,13 @@ def quality(options: argparse.Namespace) -> dict[str, Any]:
     """PSNR minus the peer's over a folder of images, for all profiles."""
     differences: dict[str, dict[str, dict[str, float]]] = {}
     for name, clean in pictures(options.images).items():
-        for sigma in SIGMAS:
+        for sigma in options.sigmas:
             noisy = with_noise(clean, sigma)
             theirs = psnr(peer(noisy, sigma), clean)
             for profile in ("fast", "normal", "high"):
                 ours = psnr(pp.denoisers.get("bm3d", profile=profile)(noisy, sigma / 255), clean)
                 differences.setdefault(profile, {}).setdefault(name, {})[str(sigma)] = ours - theirs
-        row = " ".join(f"{differences['normal'][name][str(sigma)]:+.3f}" for sigma in SIGMAS)
+        row = " ".join(f"{differences['normal'][name][str(sigma)]:+.3f}" for sigma in options.sigmas)
         print(f"{name:24s} {row}", flush=True)
     summary = {}
     for profile, by_image in differences.items():
