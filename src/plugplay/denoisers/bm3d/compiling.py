@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 __all__ = ["inline", "kernel"]
 
@@ -41,14 +41,28 @@ def kernel(function: Function) -> Function:
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
     try:
         dispatcher._cache = _PackageCache(function)
-    except (RuntimeError, OSError):
-        _log.info("no directory for compiled code is writable: the kernels are compiled in every process")
+    except (RuntimeError, OSError):  # no directory can be written
+        dispatcher._cache = _NoCache()
     return cast("Function", dispatcher)
 
 
 def inline(function: Function) -> Function:
     """Make `function` callable from kernels, which take it in whole."""
     return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+
+
+def _announce(message: str) -> None:
+    """Say that the kernels are being compiled, when the first of them is."""
+    if not _announced.is_set():
+        _announced.set()
+        _log.warning(message)
+
+
+class _NoCache(NullCache):
+    """For installations that have nowhere to keep compiled code."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:  # noqa: ARG002
+        _announce("compiling BM3D, about 10 s, as no directory for compiled code can be written: set NUMBA_CACHE_DIR")
 
 
 class _PackageCache(FunctionCache):
@@ -65,9 +79,8 @@ class _PackageCache(FunctionCache):
             _log.info("compiled code could not be read: %s", error)
             found = None
             self._forget()
-        if found is None and not _announced.is_set():
-            _announced.set()
-            _log.warning("compiling BM3D once, about 10 s")
+        if found is None:
+            _announce("compiling BM3D once, about 10 s")
         return found
 
     def _forget(self) -> None:

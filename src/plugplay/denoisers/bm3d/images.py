@@ -49,19 +49,18 @@ def denoise_image(
         The estimate, with the shape and dtype of `image`.
     """
     channels = image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
-    mean = channels.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
-    centred = channels - mean
-    scale = _scale(float(np.abs(centred).max()))
-    planes = _enlarged((centred * image.dtype.type(scale)).astype(np.float32))
-    if image.ndim == 3:
-        planes, sigmas = to_opponent(planes), opponent_noise(sigma * scale)
+    scale = image.dtype.type(_scale(float(np.abs(image).max())))
+    scaled = channels * scale
+    mean = scaled.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
+    planes = _enlarged((scaled - mean).astype(np.float32))
+    sigma *= float(scale)
+    if image.ndim == 2:
+        estimate = denoise_planes(planes, np.array([sigma]), profile, workers=workers, groups=groups)
     else:
-        sigmas = np.array([sigma * scale])
-    estimate = denoise_planes(planes, sigmas, profile, workers=workers, groups=groups)
-    if image.ndim == 3:
+        sigmas = opponent_noise(sigma)
+        estimate = denoise_planes(to_opponent(planes), sigmas, profile, workers=workers, groups=groups)
         estimate = from_opponent(estimate)
-    estimate = estimate[:, : image.shape[0], : image.shape[1]]
-    restored = estimate.astype(image.dtype) / image.dtype.type(scale) + mean
+    restored = (estimate[:, : image.shape[0], : image.shape[1]] + mean) / scale
     return restored[0] if image.ndim == 2 else np.ascontiguousarray(np.moveaxis(restored, 0, -1))
 
 
