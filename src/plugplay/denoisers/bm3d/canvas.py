@@ -12,6 +12,7 @@ zeros on both sides, so that kernels may read whole vectors beyond the border.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,6 +26,8 @@ __all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "Positions", "reference_position
 Positions: TypeAlias = NDArray[np.int64]
 
 MARGIN = 24
+
+_SLACK = 64  # the search reads beyond the last row, though it does not use what it finds there
 
 LARGEST_PIXEL = 2.0**20
 """What pixels may reach, so that energies of blocks stay far from the limits of float32."""
@@ -49,7 +52,8 @@ class Canvas:
     def of(cls, planes: NDArray[np.float32]) -> Canvas:
         """Put the channels ``(C, H, W)`` of a noisy image on a new canvas; its estimate is still undefined."""
         channels, height, width = planes.shape
-        memory = np.zeros((channels, height, 2, stride_for(width)), np.float32)
+        shape = (channels, height, 2, stride_for(width))
+        memory = np.zeros(math.prod(shape) + _SLACK, np.float32)[:-_SLACK].reshape(shape)
         memory[:, :, 0, MARGIN : MARGIN + width] = planes
         return cls(memory, width)
 
