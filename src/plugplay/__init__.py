@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from plugplay.admm import pnp_admm
     from plugplay.analysis.model_check import check_model
     from plugplay.metrics import psnr
-    from plugplay.restoration import restore
+    from plugplay.restoration import deblur, denoise, inpaint, restore, single_photon, super_resolve
     from plugplay.results import History, Parameters, Result, State, Status
     from plugplay.schedules import Adaptive, Constant, Monotone
+    from plugplay.stabilisation import PoissonGaussian
 
 __version__ = "0.1.0"
 
@@ -32,17 +33,23 @@ __all__ = [
     "History",
     "Monotone",
     "Parameters",
+    "PoissonGaussian",
     "Result",
     "State",
     "Status",
     "__version__",
     "check_model",
+    "deblur",
+    "denoise",
     "denoisers",
+    "inpaint",
     "kernels",
     "models",
     "pnp_admm",
     "psnr",
     "restore",
+    "single_photon",
+    "super_resolve",
 ]
 
 _HOME = {
@@ -51,6 +58,7 @@ _HOME = {
     "History": "plugplay.results",
     "Monotone": "plugplay.schedules",
     "Parameters": "plugplay.results",
+    "PoissonGaussian": "plugplay.stabilisation",
     "Result": "plugplay.results",
     "State": "plugplay.results",
     "Status": "plugplay.results",
@@ -58,6 +66,11 @@ _HOME = {
     "pnp_admm": "plugplay.admm",
     "psnr": "plugplay.metrics",
     "restore": "plugplay.restoration",
+    "super_resolve": "plugplay.restoration",
+    "single_photon": "plugplay.restoration",
+    "inpaint": "plugplay.restoration",
+    "denoise": "plugplay.restoration",
+    "deblur": "plugplay.restoration",
 }
 _SUBPACKAGES = {"denoisers", "kernels", "models"}
 

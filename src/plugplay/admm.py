@@ -30,6 +30,7 @@ from plugplay._checks import (
 )
 from plugplay.denoisers.base import Denoiser, name_of, open_session
 from plugplay.metrics import psnr
+from plugplay.models.base import open_steps
 from plugplay.results import History, Iteration, Parameters, Result, State, Status
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from plugplay.models.base import DataTerm
+    from plugplay.models.base import DataTerm, ProxSession
     from plugplay.schedules import Schedule
 
 __all__ = ["pnp_admm"]
@@ -116,8 +117,7 @@ def pnp_admm(
     state = _first_state(data_term, start, schedule)
     if truth is not None:
         check_same_shape(truth, data_term.crop(state.v).shape, "reference", "the restored image")
-    prox = data_term.session().prox if hasattr(data_term, "session") else data_term.prox
-    loop = _Loop(data_term, prox, open_session(denoiser), parameters, truth)
+    loop = _Loop(data_term, open_steps(data_term), open_session(denoiser), parameters, truth)
 
     status = None
     iterations = state.history.iterations()
@@ -145,7 +145,7 @@ class _Loop:
     """What stays the same from iteration to iteration."""
 
     data_term: DataTerm
-    prox: Callable[[FloatArray, float], FloatArray]
+    steps: ProxSession
     denoise: Denoiser
     parameters: Parameters
     reference: FloatArray | None
@@ -157,7 +157,7 @@ class _Loop:
         sigma = math.sqrt(self.parameters.lam / rho)
 
         target = v0 - u0
-        x = np.array(self.prox(target, rho))  # a copy: whoever made it may use its memory again
+        x = np.array(self.steps.prox(target, rho))  # a copy: whoever made it may use its memory again
         w = x + u0
         if _exploded(x, w):
             return None

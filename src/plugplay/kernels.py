@@ -84,19 +84,11 @@ def motion(length: float, angle: float = 0.0) -> NDArray[np.float64]:
     """
     length = check_number(length, "length", minimum=1)
     direction = math.radians(check_number(angle, "angle"))
-    half = math.ceil((length - 1) / 2)
-    along = np.linspace(-(length - 1) / 2, (length - 1) / 2, max(1, _SUBPIXELS * math.ceil(length)))
-    rows, columns = -along * math.sin(direction), along * math.cos(direction)
-    kernel = np.zeros((2 * half + 1, 2 * half + 1))
-    # Each point of the path is shared among its four neighbours, as linear interpolation would read it.
-    for row, column in zip(rows + half, columns + half, strict=True):
-        top, left = min(int(row), 2 * half), min(int(column), 2 * half)
-        down, right = row - top, column - left
-        for i, weight_i in ((top, 1 - down), (top + 1, down)):
-            for j, weight_j in ((left, 1 - right), (left + 1, right)):
-                if i <= 2 * half and j <= 2 * half:
-                    kernel[i, j] += weight_i * weight_j
-    return _trimmed(_normalised(kernel))
+    # The path, one pixel wide, rasterised on sub-pixels; rows count downwards, angles upwards.
+    fine = _fine_axis(math.ceil((length + 1) / 2))
+    along = fine[None, :] * math.cos(direction) - fine[:, None] * math.sin(direction)
+    across = fine[None, :] * math.sin(direction) + fine[:, None] * math.cos(direction)
+    return _trimmed(_normalised(_binned((np.abs(along) <= length / 2) & (np.abs(across) <= 0.5))))
 
 
 def bicubic(factor: int) -> NDArray[np.float64]:
@@ -166,7 +158,8 @@ def _fine_axis(half: int) -> NDArray[np.float64]:
 
 def _binned(fine: NDArray[np.bool_]) -> NDArray[np.float64]:
     n = fine.shape[0] // _SUBPIXELS
-    return fine.reshape(n, _SUBPIXELS, n, _SUBPIXELS).sum(axis=(1, 3)).astype(np.float64)
+    counts: NDArray[np.float64] = fine.reshape(n, _SUBPIXELS, n, _SUBPIXELS).sum(axis=(1, 3)).astype(np.float64)
+    return counts
 
 
 def _trimmed(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -174,7 +167,7 @@ def _trimmed(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     rows, columns = (np.flatnonzero(kernel.sum(axis=axis) > 1e-12) for axis in (1, 0))
     margins = (min(found[0], n - 1 - found[-1]) for found, n in zip((rows, columns), kernel.shape, strict=True))
     down, right = margins
-    return np.array(kernel[down : kernel.shape[0] - down, right : kernel.shape[1] - right])
+    return kernel[down : kernel.shape[0] - down, right : kernel.shape[1] - right].copy()
 
 
 def _normalised(kernel: NDArray[np.float64]) -> NDArray[np.float64]:

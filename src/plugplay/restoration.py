@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import scipy.fft
@@ -12,21 +12,23 @@ from plugplay import denoisers
 from plugplay._checks import FloatArray, check_integer, check_number, check_workers, numeric_array
 from plugplay.admm import pnp_admm
 from plugplay.denoisers.base import Denoiser, accepts_option
+from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
+from plugplay.models.inpainting import mask_for
+from plugplay.noise import estimate_noise
 from plugplay.results import Result, State
 from plugplay.scaling import Scale
+from plugplay.stabilisation import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
+from plugplay.tuning import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay.models.base import Model
+    from plugplay.models.base import DataTerm, Model
     from plugplay.schedules import Schedule
 
-__all__ = ["restore"]
-
-DEFAULT_TOLERANCE = 1e-3
-DEFAULT_MAX_ITER = 100
+__all__ = ["deblur", "denoise", "inpaint", "restore", "single_photon", "super_resolve"]
 
 
 def restore(
@@ -34,7 +36,7 @@ def restore(
     model: Model,
     *,
     denoiser: str | Denoiser = "bm3d",
-    noise: float | None = None,
+    noise: float | PoissonGaussian | None = None,
     lam: float | None = None,
     schedule: Schedule | None = None,
     tol: float | None = None,
@@ -57,15 +59,16 @@ def restore(
     denoiser : str or callable
         A name from ``plugplay.denoisers.available()``, or any callable ``(image, sigma) -> image`` for float
         images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
-    noise : float, optional
-        Standard deviation of the noise, on the scale [0, 1]; kept in ``result.parameters``.
-    lam : float
-        Lambda, the weight of the prior.
-    schedule : Schedule
+    noise : float or PoissonGaussian, optional
+        Standard deviation of the noise, on the scale [0, 1], or noise that grows with the signal (for `Denoising` and
+        `Inpainting`). Estimated from y if it is not given.
+    lam : float, optional
+        Lambda, the weight of the prior. This and the next three are chosen from the noise, the model and the denoiser
+        if they are not given: see `plugplay.tuning`.
+    schedule : Schedule, optional
         How rho grows: `Constant`, `Monotone` or `Adaptive`.
     tol, max_iter : optional
-        When to stop: at a change per iteration of at most `tol` (default 1e-3), or after `max_iter` iterations
-        (default 100).
+        When to stop: at a change per iteration of at most `tol`, or after `max_iter` iterations.
     start : array or State, optional
         The first guess, like `reference`, or the state of an earlier run to continue.
     reference : array, optional
@@ -93,25 +96,25 @@ def restore(
     >>> result.image.shape, result.status.name
     ((16, 16), 'CONVERGED')
     """
-    if lam is None or schedule is None:
-        missing = " and ".join(name for name, value in (("lam", lam), ("schedule", schedule)) if value is None)
-        raise ValueError(
-            f"restore needs {missing}: for instance lam=1e-4 and schedule=plugplay.Monotone(rho0=1e-3, gamma=1.2)"
-        )
     observed = _channels_last(numeric_array(y, "y"), model, channel_axis)
     intensity = getattr(model, "observes_intensity", True)
     scale = Scale.of(observed, data_range) if intensity else Scale(0.0, 1.0, integer=True)
     parallel = check_workers(workers)
+    unit = scale.to_unit(observed) if intensity else observed
+    problem = _pose(unit, model, noise)
+    choice = choose(model, problem.noise)
+    first = start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis)
 
     with scipy.fft.set_workers(parallel):
         result = pnp_admm(
-            model.data_term(scale.to_unit(observed) if intensity else observed),
+            problem.data_term,
             _make_denoiser(denoiser, parallel),
-            schedule=schedule,
-            lam=lam,
-            tol=DEFAULT_TOLERANCE if tol is None else tol,
-            max_iter=DEFAULT_MAX_ITER if max_iter is None else max_iter,
-            start=start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis),
+            schedule=choice.schedule if schedule is None else schedule,
+            lam=choice.lam if lam is None else lam,
+            tol=choice.tol if tol is None else tol,
+            max_iter=choice.max_iter if max_iter is None else max_iter,
+            start=first if first is None or isinstance(first, State) else problem.enter(first),
+            clip=choice.clip,
             reference=_companion(reference, "reference", scale, data_range, channel_axis),
             callback=callback,
         )
@@ -119,13 +122,126 @@ def restore(
     if channel_axis is not None:
         # Frames, if there are any, come first in the observation and are gone from the image.
         image = np.moveaxis(image, -1, channel_axis if channel_axis < 0 else min(channel_axis, image.ndim - 1))
+    given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     parameters = replace(
         result.parameters,
         model=model,
-        noise=None if noise is None else check_number(noise, "noise", minimum=0),
+        noise=problem.described if intensity else None,
         data_range=(scale.low, scale.high),
+        chosen=tuple(name for name, value in given.items() if value is None),
     )
     return replace(result, image=image, parameters=parameters)
+
+
+class RestoreOptions(TypedDict, total=False):
+    """The options of `restore`, which every one-call function takes too."""
+
+    denoiser: str | Denoiser
+    noise: float | PoissonGaussian | None
+    lam: float | None
+    schedule: Schedule | None
+    tol: float | None
+    max_iter: int | None
+    start: ArrayLike | State | None
+    reference: ArrayLike | None
+    channel_axis: int | None
+    data_range: tuple[float, float] | None
+    callback: Callable[[State], object] | None
+    workers: int | None
+
+
+def denoise(y: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
+    """Remove noise; options as in `restore`."""
+    return restore(y, Denoising(), **options)
+
+
+def deblur(
+    y: ArrayLike,
+    kernel: ArrayLike,
+    *,
+    boundary: str = "unknown",
+    mask: ArrayLike | None = None,
+    **options: Unpack[RestoreOptions],
+) -> Result:
+    """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`."""
+    return restore(y, Deblurring(kernel, boundary=boundary, mask=mask), **options)
+
+
+def inpaint(y: ArrayLike, mask: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
+    """Fill in the pixels where the mask is False; options as in `restore`."""
+    return restore(y, Inpainting(mask), **options)
+
+
+def super_resolve(
+    y: ArrayLike,
+    factor: int,
+    kernel: ArrayLike | Literal["bicubic"] = "bicubic",
+    *,
+    offset: int | None = None,
+    boundary: str = "reflect",
+    mask: ArrayLike | None = None,
+    **options: Unpack[RestoreOptions],
+) -> Result:
+    """Enlarge an image; options as in `restore`, the others as in `plugplay.models.SuperResolution`."""
+    return restore(y, SuperResolution(factor, kernel, offset=offset, boundary=boundary, mask=mask), **options)
+
+
+def single_photon(
+    bits: ArrayLike,
+    *,
+    oversampling: int = 1,
+    gain: float | None = None,
+    threshold: int = 1,
+    dark: float = 0.0,
+    efficiency: float = 1.0,
+    **options: Unpack[RestoreOptions],
+) -> Result:
+    """Reconstruct an image from binary frames; options as in `restore`, the rest as in `models.SinglePhoton`."""
+    frames = numeric_array(bits, "bits")
+    gray_rank = frames.ndim - (options.get("channel_axis") is not None)
+    model = SinglePhoton(
+        oversampling,
+        frames=frames.shape[0] if gray_rank == 3 else 1,
+        gain=gain,
+        threshold=threshold,
+        dark=dark,
+        efficiency=efficiency,
+    )
+    return restore(frames, model, **options)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What the loop works on: the data term, the level of its noise, and how a first guess enters its domain."""
+
+    data_term: DataTerm
+    noise: float
+    described: float | PoissonGaussian
+    enter: Callable[[FloatArray], FloatArray] = lambda guess: guess
+
+
+def _pose(y: NDArray[Any], model: Model, noise: float | PoissonGaussian | None) -> _Problem:
+    """Bind the model to the observation; noise that grows with the signal is made uniform first."""
+    if not getattr(model, "observes_intensity", True):
+        if noise is not None:
+            raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
+        return _Problem(model.data_term(y), 0.0, 0.0)
+    mask = getattr(model, "mask", None)
+    if isinstance(noise, PoissonGaussian):
+        if not isinstance(model, Denoising | Inpainting):
+            raise ValueError(
+                f"noise=PoissonGaussian(...) works pixel by pixel, so only denoise and inpaint can use it; for "
+                f"{type(model).__name__} give the standard deviation of the noise as a number"
+            )
+        model.data_term(y)  # complains about pixels that are not finite
+        known = estimate_poisson_gaussian(y, noise, mask=mask)
+        observed = y if mask is None else np.where(mask_for(y, mask), y, y.dtype.type(0))
+        stabiliser = Stabiliser.build(observed, known)
+        term = StabilisedTerm(model.data_term(stabiliser.forward(observed)), stabiliser)
+        return _Problem(term, stabiliser.noise, known, stabiliser.forward)
+    data_term = model.data_term(y)
+    level = estimate_noise(y, mask=mask).sigma if noise is None else check_number(noise, "noise", minimum=0)
+    return _Problem(data_term, level, level)
 
 
 def _channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plugplay.schedules import Schedule
+    from plugplay.stabilisation import PoissonGaussian
 
 __all__ = ["History", "Iteration", "Parameters", "Result", "State", "Status"]
 
@@ -178,7 +179,7 @@ class State(Fingerprinted):
     def load(cls, path: str | os.PathLike[str]) -> State:
         """Read a checkpoint written by `save`."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 history = History(**{f.name: _read_only(stored[f"history_{f.name}"]) for f in fields(Iteration)})
                 arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
                 return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
@@ -198,8 +199,8 @@ class Parameters:
         As `plugplay.pnp_admm` takes them.
     model : object, optional
         The model, if `plugplay.restore` was called with one.
-    noise : float, optional
-        Standard deviation of the noise on the scale [0, 1], if known.
+    noise : float or PoissonGaussian, optional
+        The noise, on the scale [0, 1].
     data_range : (float, float), optional
         The values of the input that became 0 and 1.
     chosen : tuple of str
@@ -214,7 +215,7 @@ class Parameters:
     stop_rule: str
     clip: tuple[float, float] | None
     model: object = None
-    noise: float | None = None
+    noise: float | PoissonGaussian | None = None
     data_range: tuple[float, float] | None = None
     chosen: tuple[str, ...] = ()
 

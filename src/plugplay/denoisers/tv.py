@@ -13,7 +13,7 @@ __all__ = ["TotalVariation"]
 
 # The weight, as a multiple of sigma, with the best mean PSNR over scikit-image's camera, coins and moon for
 # sigma from 5/255 to 50/255: 0.65 to 0.85 are within 0.05 dB of each other.
-_WEIGHT_PER_SIGMA = 0.75
+WEIGHT_PER_SIGMA = 0.75
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TotalVariation:
             return noisy.copy()
         smooth = denoise_tv_chambolle(
             noisy.astype(np.float64),
-            weight=_WEIGHT_PER_SIGMA * sigma,
+            weight=WEIGHT_PER_SIGMA * sigma,
             max_num_iter=self.max_iterations,
             eps=1e-5,
             channel_axis=-1 if noisy.ndim == 3 else None,

@@ -8,7 +8,7 @@ function f that Algorithm 1 minimises together with the prior. To write a model 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,7 +18,16 @@ from plugplay._records import Fingerprinted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["DataTerm", "LeastSquares", "LinearGaussianModel", "Model", "WarmDataTerm", "check_step"]
+__all__ = [
+    "DataTerm",
+    "LeastSquares",
+    "LinearGaussianModel",
+    "Model",
+    "ProxSession",
+    "WarmDataTerm",
+    "check_step",
+    "open_steps",
+]
 
 
 class DataTerm(Protocol):
@@ -56,11 +65,20 @@ class DataTerm(Protocol):
         ...
 
 
-class WarmDataTerm(DataTerm, Protocol):
+class ProxSession(Protocol):
+    """The proximal steps of one restoration, which may remember the previous one."""
+
+    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+        """Return ``argmin_x f(x) + rho/2 ||x - v||²``."""
+        ...
+
+
+@runtime_checkable
+class WarmDataTerm(Protocol):
     """A data term whose proximal step is iterative and profits from the previous one."""
 
-    def session(self) -> DataTerm:
-        """Return a data term with a memory of its own, for the steps of one restoration."""
+    def session(self) -> ProxSession:
+        """Return proximal steps with a memory of their own, for one restoration."""
         ...
 
 
@@ -162,6 +180,11 @@ class LeastSquares(ABC, Fingerprinted):
         """Return ``Gᵀ (G x - y)``."""
         check_same_shape(x, self.shape, "x", "the unknown image")
         return self._adjoint(self._residual(x))
+
+
+def open_steps(data_term: DataTerm) -> ProxSession:
+    """Return what one restoration should call: the data term's session if it offers one, else itself."""
+    return data_term.session() if isinstance(data_term, WarmDataTerm) else data_term
 
 
 def check_step(v: FloatArray, rho: float, shape: tuple[int, ...]) -> None:

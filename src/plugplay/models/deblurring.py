@@ -11,14 +11,14 @@ from plugplay.kernels import check_kernel
 from plugplay.models.blur import BlurModel, check_boundary, check_optional_mask
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from plugplay._checks import BoolArray, FloatArray
 
 __all__ = ["Deblurring"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Deblurring(BlurModel):
     r"""A blurred image, with noise; G = H is the convolution with the kernel.
 
@@ -49,15 +49,15 @@ class Deblurring(BlurModel):
 
     kernel: NDArray[np.float64]
     _: KW_ONLY
-    boundary: str = "circular"
-    mask: BoolArray | None = None
+    boundary: str
+    mask: BoolArray | None
     factor: int = field(default=1, init=False, repr=False)
     offset: int = field(default=0, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", check_kernel(self.kernel))
-        check_boundary(self.boundary)
-        object.__setattr__(self, "mask", check_optional_mask(self.mask))
+    def __init__(self, kernel: ArrayLike, *, boundary: str = "circular", mask: ArrayLike | None = None) -> None:
+        object.__setattr__(self, "kernel", check_kernel(kernel))
+        object.__setattr__(self, "boundary", check_boundary(boundary))
+        object.__setattr__(self, "mask", check_optional_mask(mask))
 
     def _start(self, samples: FloatArray) -> FloatArray:
         return samples

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Inpainting", "InpaintingTerm", "fill_from_nearest", "mask_for", "observed_values"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Inpainting(LinearGaussianModel):
     """Some pixels of the image, with noise; G is the diagonal matrix S of the mask.
 
@@ -38,8 +38,8 @@ class Inpainting(LinearGaussianModel):
 
     mask: BoolArray
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mask", frozen(check_mask(self.mask)))
+    def __init__(self, mask: ArrayLike) -> None:
+        object.__setattr__(self, "mask", frozen(check_mask(mask)))
 
     def forward(self, x: ArrayLike) -> FloatArray:
         """Return x with zeros where it is not observed."""
