@@ -28,7 +28,6 @@ import skimage.data
 from numpy.typing import NDArray
 from skimage.color import rgb2gray
 from skimage.io import imread
-from skimage.transform import resize
 
 import plugplay as pp
 from plugplay._checks import FloatArray
@@ -141,7 +140,7 @@ def colour(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Colour against gray (time) and against channel by channel (PSNR)."""
     table = []
     for name in ("astronaut", "coffee", "chelsea"):
-        clean = square(getattr(skimage.data, name)() / 255, 512 if name == "astronaut" else 300)
+        clean = square(bundled(name) / 255, 512 if name == "astronaut" else 300)
         noisy = with_noise(clean, 25)
         seconds, together = timed(3 * options.repeats, BM3D(), noisy, 25 / 255)
         red = noisy[..., 0].copy()
@@ -232,12 +231,19 @@ def timed(repeats: int, work: Callable[..., Any], *arguments: Any, **options: An
 
 
 def picture(size: int) -> Image:
-    """Return a photograph of the wanted size; beyond its own size it is repeated in mirror image."""
-    camera: Image = skimage.data.camera() / 255
+    """Return a photograph of the wanted size, 512 divided or multiplied: averaged, or repeated in mirror image."""
+    camera = bundled("camera") / 255
     if size <= 512:
-        return resize(camera, (size, size), anti_aliasing=True).astype(float) if size < 512 else camera
-    tiles = size // 512
-    return np.pad(camera, [(0, 512 * (tiles - 1))] * 2, mode="symmetric")
+        factor = 512 // size
+        smaller: Image = camera.reshape(size, factor, size, factor).mean(axis=(1, 3))
+        return smaller
+    return np.pad(camera, [(0, size - 512)] * 2, mode="symmetric")
+
+
+def bundled(name: str) -> NDArray[Any]:
+    """Return an image that comes with scikit-image."""
+    image: NDArray[Any] = getattr(skimage.data, name)()
+    return image
 
 
 def pictures(folder: Path | None) -> dict[str, Image]:
@@ -245,7 +251,7 @@ def pictures(folder: Path | None) -> dict[str, Image]:
     if folder is not None:
         return {path.stem: gray(imread(path)) for path in sorted(folder.iterdir()) if path.suffix in (".png", ".tif")}
     names = ("camera", "astronaut", "chelsea", "coffee")
-    return {name: square(gray(getattr(skimage.data, name)()), 300) for name in names}
+    return {name: square(gray(bundled(name)), 300) for name in names}
 
 
 def gray(image: NDArray[Any]) -> Image:
