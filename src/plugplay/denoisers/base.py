@@ -82,6 +82,7 @@ class DenoiserInfo:
 BUILT_IN: Mapping[str, DenoiserInfo] = {
     info.name: info
     for info in (
+        DenoiserInfo("bm3d", "block-matching and 3-D filtering, gray and colour", "plugplay.denoisers.bm3d:BM3D"),
         DenoiserInfo("tv", "total variation (Chambolle)", "plugplay.denoisers.tv:TotalVariation"),
         DenoiserInfo("wavelet", "wavelet thresholding (BayesShrink)", "plugplay.denoisers.wavelet:Wavelet"),
     )

@@ -1,0 +1,134 @@
+"""Aggregation: every pixel becomes the weighted mean of all its estimates.
+
+    result = sum over groups and blocks (weight * window * block) / sum (weight * window)
+
+Sums and weights are laid out as noisy image and estimate are on the canvas: the row of weights follows the row of
+sums. As the window is the same for all blocks, each block leaves one number among the weights, and the window is
+applied once at the end. A strip of reference rows has sums of its own, which cover only the rows that its blocks can
+reach; strips are added up in their order, so that the result does not depend on which thread finished first.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
+from plugplay.denoisers.bm3d.compiling import inline, kernel
+from plugplay.denoisers.bm3d.profiles import BLOCK
+from plugplay.denoisers.bm3d.vectors import LANES, Float8, Floats, fma, load, splat, store
+
+__all__ = ["Sums", "add_block", "kaiser_window", "weigh"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Weighted sums of block estimates for the rows from `top` on.
+
+    Attributes
+    ----------
+    memory : ndarray of float32, shape (channels, rows, 2, stride)
+        Sums and weights.
+    top : int
+        The image row that the first row belongs to.
+    """
+
+    memory: NDArray[np.float32]
+    top: int
+
+    @classmethod
+    def reachable(cls, canvas: Canvas, rows: Positions, reach: int) -> Sums:
+        """Return empty sums for all rows that groups of the reference rows `rows` can touch."""
+        top = max(0, int(rows[0]) - reach)
+        bottom = min(canvas.height, int(rows[-1]) + reach + BLOCK)
+        return cls(np.zeros((canvas.channels, bottom - top, 2, canvas.stride), np.float32), top)
+
+    @classmethod
+    def whole(cls, canvas: Canvas) -> Sums:
+        """Return empty sums for the whole image."""
+        return cls(np.zeros_like(canvas.memory), 0)
+
+    @property
+    def plane(self) -> int:
+        """Distance between channels."""
+        return int(self.memory[0].size)
+
+    def add(self, part: Sums) -> None:
+        """Add the sums of a strip."""
+        rows = part.memory.shape[1]
+        self.memory[:, part.top - self.top :][:, :rows] += part.memory
+
+    def write_means(self, canvas: Canvas, kaiser: float) -> None:
+        """Write the weighted means into the estimate on the canvas."""
+        profile = kaiser_profile(kaiser)
+        divide(
+            self.memory.reshape(-1), canvas.channels, canvas.height, canvas.width, canvas.stride, profile,
+            canvas.flat, BLOCK,
+        )  # fmt: skip
+
+
+@functools.cache
+def kaiser_profile(shape: float) -> NDArray[np.float32]:
+    """Return the Kaiser window of a block's length; it gives less weight to the borders of a block."""
+    return np.kaiser(BLOCK, shape).astype(np.float32)
+
+
+@functools.cache
+def kaiser_window(shape: float) -> NDArray[np.float32]:
+    """Return the 8x8 Kaiser window, flat."""
+    return np.outer(kaiser_profile(shape), kaiser_profile(shape)).ravel()
+
+
+@inline
+def add_block(
+    sums: Floats, at: int, pitch: int, stride: int, weight: np.float32, window: Floats,
+    r0: Float8, r1: Float8, r2: Float8, r3: Float8, r4: Float8, r5: Float8, r6: Float8, r7: Float8,
+) -> None:  # fmt: skip
+    """Add the block with the rows `r0` to `r7` at position `at`; `window` is already multiplied by `weight`."""
+    store(sums, at, fma(load(window, 0), r0, load(sums, at)))
+    store(sums, at + pitch, fma(load(window, 8), r1, load(sums, at + pitch)))
+    store(sums, at + 2 * pitch, fma(load(window, 16), r2, load(sums, at + 2 * pitch)))
+    store(sums, at + 3 * pitch, fma(load(window, 24), r3, load(sums, at + 3 * pitch)))
+    store(sums, at + 4 * pitch, fma(load(window, 32), r4, load(sums, at + 4 * pitch)))
+    store(sums, at + 5 * pitch, fma(load(window, 40), r5, load(sums, at + 5 * pitch)))
+    store(sums, at + 6 * pitch, fma(load(window, 48), r6, load(sums, at + 6 * pitch)))
+    store(sums, at + 7 * pitch, fma(load(window, 56), r7, load(sums, at + 7 * pitch)))
+    sums[at + stride] += weight
+
+
+@inline
+def weigh(window: Floats, weight: np.float32, weighted: Floats) -> None:
+    """Write `window` multiplied by `weight`."""
+    scale = splat(weight)
+    for j in range(0, BLOCK * BLOCK, LANES):
+        store(weighted, j, scale * load(window, j))
+
+
+@kernel
+def divide(
+    sums: Floats, channels: int, height: int, width: int, stride: int, profile: Floats, canvas: Floats, block: int
+) -> None:
+    """Write the weighted means into the estimate on the canvas.
+
+    The weight of a block is kept where the block starts; what it contributes to the pixels is this map, smoothed
+    with the window: down the columns and then along the rows, as the window is a product.
+    """
+    columns = np.zeros(stride, np.float32)
+    for row in range(channels * height):
+        above = min(block, row % height + 1)
+        at = row * 2 * stride + MARGIN
+        for x in range(0, width, LANES):
+            weights = splat(0.0)
+            for i in range(above):
+                weights = fma(splat(profile[i]), load(sums, at + stride - 2 * i * stride + x), weights)
+            store(columns, MARGIN + x, weights)
+        for x in range(0, width, LANES):
+            weights = splat(0.0)
+            for j in range(block):
+                weights = fma(splat(profile[j]), load(columns, MARGIN + x - j), weights)
+            store(canvas, at + stride + x, load(sums, at + x) / weights)
+        for x in range(at + stride + width, at + 2 * stride - MARGIN):
+            canvas[x] = 0

@@ -1,0 +1,116 @@
+"""The memory in which an image is denoised.
+
+A canvas holds, for every channel, the rows of the noisy image and of the current estimate alternately::
+
+    channel 0:  noisy row 0 | estimate row 0 | noisy row 1 | estimate row 1 | ...
+    channel 1:  ...
+
+so that one number locates a block in both, and a sum and its weights (see `plugplay.denoisers.bm3d.aggregation`)
+can be laid out in the same way: a displacement ``(dy, dx)`` is ``dy * pitch + dx`` everywhere. Rows have margins of
+zeros on both sides, so that kernels may read whole vectors beyond the border.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plugplay.denoisers.bm3d.profiles import BLOCK
+
+__all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "Positions", "reference_positions"]
+
+Positions: TypeAlias = NDArray[np.int64]
+
+MARGIN = 24
+
+_SLACK = 64  # the search reads beyond the last row, though it does not use what it finds there
+
+LARGEST_PIXEL = 2.0**20
+"""What pixels may reach, so that energies of blocks stay far from the limits of float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """Noisy image and estimate.
+
+    Attributes
+    ----------
+    memory : ndarray of float32, shape (channels, height, 2, stride)
+        The pixels with their margins.
+    width : int
+        Columns of the image.
+    """
+
+    memory: NDArray[np.float32]
+    width: int
+
+    @classmethod
+    def of(cls, planes: NDArray[np.float32]) -> Canvas:
+        """Put the channels ``(C, H, W)`` of a noisy image on a new canvas; its estimate is still undefined."""
+        channels, height, width = planes.shape
+        shape = (channels, height, 2, stride_for(width))
+        memory = np.zeros(math.prod(shape) + _SLACK, np.float32)[:-_SLACK].reshape(shape)
+        memory[:, :, 0, MARGIN : MARGIN + width] = planes
+        return cls(memory, width)
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return int(self.memory.shape[0])
+
+    @property
+    def height(self) -> int:
+        """Number of image rows."""
+        return int(self.memory.shape[1])
+
+    @property
+    def stride(self) -> int:
+        """Distance between a noisy pixel and the estimate of the same pixel."""
+        return int(self.memory.shape[3])
+
+    @property
+    def pitch(self) -> int:
+        """Distance between a pixel and the one below it."""
+        return 2 * self.stride
+
+    @property
+    def flat(self) -> NDArray[np.float32]:
+        """The memory in one dimension, as the kernels see it."""
+        return self.memory.reshape(-1)
+
+    @property
+    def estimate(self) -> NDArray[np.float32]:
+        """A view of the estimate, shape (channels, height, width)."""
+        return self.memory[:, :, 1, MARGIN : MARGIN + self.width]
+
+
+def stride_for(width: int) -> int:
+    """Return the length of a row with its margins.
+
+    An odd multiple of eight: if rows were a power of two apart, the rows of a block would compete for the same
+    lines of the CPU's cache.
+
+    Examples
+    --------
+    >>> stride_for(512), stride_for(8)
+    (568, 72)
+    """
+    return (width + 2 * MARGIN + 15) // 16 * 16 + 8
+
+
+def reference_positions(length: int, step: int, offset: int) -> Positions:
+    """Return where reference blocks start along an axis: every `step` pixels from `offset` on, and at both ends.
+
+    Examples
+    --------
+    >>> reference_positions(16, 3, 0)
+    array([0, 3, 6, 8])
+    >>> reference_positions(16, 3, 2)
+    array([0, 2, 5, 8])
+    """
+    last = length - BLOCK
+    return np.unique([0, *range(offset, last, step), last]).astype(np.int64)

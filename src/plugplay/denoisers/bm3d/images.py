@@ -1,0 +1,84 @@
+"""From an image to the planes that the stages work on, and back.
+
+Whatever the image, the stages see single-precision channels of at least 8x8 pixels around zero:
+
+* Small images are continued by reflection.
+* The mean of each channel is taken out. The threshold then pulls what it cannot tell from noise towards the image's
+  mean, not towards black; brightness shifted by a constant comes out shifted by that constant; and single precision
+  suffices for any offset.
+* Huge values are scaled down by a power of two.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plugplay._checks import FloatArray
+from plugplay.denoisers.bm3d.canvas import LARGEST_PIXEL
+from plugplay.denoisers.bm3d.colour import from_opponent, opponent_noise, to_opponent
+from plugplay.denoisers.bm3d.pipeline import Groups, denoise_planes
+from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
+
+__all__ = ["denoise_image"]
+
+
+def denoise_image(
+    image: FloatArray, sigma: float, profile: Profile, *, workers: int, groups: Groups | None = None
+) -> FloatArray:
+    """Denoise a gray image ``(H, W)`` or a colour image ``(H, W, 3)``.
+
+    Parameters
+    ----------
+    image : ndarray of float32 or float64
+        A finite image.
+    sigma : float
+        Standard deviation of the noise, above 0.
+    profile : Profile
+        The settings.
+    workers : int
+        Number of threads.
+    groups : Groups, optional
+        Groups of an image of the same shape, to be used instead of searching. What is not there yet is added.
+
+    Returns
+    -------
+    ndarray
+        The estimate, with the shape and dtype of `image`.
+    """
+    channels = image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
+    scale = image.dtype.type(_scale(float(np.abs(image).max())))
+    scaled = channels * scale
+    mean = scaled.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
+    planes = _enlarged((scaled - mean).astype(np.float32))
+    sigma *= float(scale)
+    if image.ndim == 2:
+        estimate = denoise_planes(planes, np.array([sigma]), profile, workers=workers, groups=groups)
+    else:
+        sigmas = opponent_noise(sigma)
+        estimate = denoise_planes(to_opponent(planes), sigmas, profile, workers=workers, groups=groups)
+        estimate = from_opponent(estimate)
+    restored = (estimate[:, : image.shape[0], : image.shape[1]] + mean) / scale
+    return restored[0] if image.ndim == 2 else np.ascontiguousarray(np.moveaxis(restored, 0, -1))
+
+
+def _scale(peak: float) -> float:
+    """Return the power of two that brings `peak` to what the search can measure.
+
+    Examples
+    --------
+    >>> _scale(1.0), _scale(2.0**22)
+    (1.0, 0.25)
+    """
+    excess = math.frexp(peak / LARGEST_PIXEL)[1]
+    return 2.0 ** -max(excess - 1, 0)
+
+
+def _enlarged(planes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Continue images that are smaller than a block by reflection."""
+    missing = [max(BLOCK - length, 0) for length in planes.shape[1:]]
+    if not any(missing):
+        return planes
+    return np.pad(planes, [(0, 0), *((0, more) for more in missing)], mode="symmetric")

@@ -1,0 +1,87 @@
+"""The numbers of the algorithm, and the three profiles that trade time for quality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["BLOCK", "PROFILES", "Profile", "ProfileName", "Stage"]
+
+ProfileName = Literal["fast", "normal", "high"]
+
+BLOCK = 8
+"""Side of a block; the kernels are written for it."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How one of the two stages forms its groups.
+
+    Attributes
+    ----------
+    step : int
+        Distance between neighbouring reference blocks.
+    reach : int
+        Candidates are displaced by at most this many pixels in each direction.
+    group : int
+        Largest number of blocks in a group, 16 or 32; groups have a power of two of them.
+    similarity, noise_share : float
+        A block belongs to the group if its mean squared difference from the reference block is below
+        ``similarity + noise_share * sigma**2``.
+    offset : int
+        Where the grid of reference blocks begins. Blocks of the second stage that start elsewhere than those of the
+        first average its block artefacts away.
+    """
+
+    step: int
+    reach: int
+    group: int
+    similarity: float
+    noise_share: float
+    offset: int = 0
+
+    def limit(self, sigma: float) -> float:
+        """Return the largest mean squared difference within a group.
+
+        Examples
+        --------
+        >>> round(Stage(step=3, reach=19, group=16, similarity=0.01, noise_share=2.5).limit(0.2), 6)
+        0.11
+        """
+        return self.similarity + self.noise_share * sigma**2
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Both stages, and how they shrink.
+
+    Attributes
+    ----------
+    pilot : Stage
+        The first stage: hard thresholding gives an estimate that steers the second.
+    final : Stage
+        The second stage: Wiener filtering.
+    threshold : float
+        The first stage keeps coefficients above ``threshold * sigma``.
+    wiener_noise : float
+        The second stage takes the noise's variance for ``wiener_noise * sigma**2``.
+    kaiser : float
+        Shape parameter of the window that blocks are added up with.
+    """
+
+    pilot: Stage
+    final: Stage
+    threshold: float = 2.7
+    wiener_noise: float = 0.9
+    kaiser: float = 2.0
+
+
+def _profile(step: int) -> Profile:
+    return Profile(
+        pilot=Stage(step=step, reach=19, group=16, similarity=3000 / 255**2, noise_share=2.5),
+        final=Stage(step=step, reach=19, group=32, similarity=400 / 255**2, noise_share=0.2, offset=(step + 1) // 2),
+    )
+
+
+PROFILES: Mapping[ProfileName, Profile] = {"fast": _profile(4), "normal": _profile(3), "high": _profile(2)}

@@ -1,0 +1,206 @@
+"""The transforms of blocks and groups, on eight rows at a time.
+
+A block is a tuple of eight `float8` rows. Each one-dimensional transform below combines whole rows, that is, it
+works along the columns of the block; the two-dimensional ones transpose in between.
+
+None of them divides or normalises where that can wait: the shrinkage kernels multiply every coefficient by a
+table anyway, and the constants that are missing here are in these tables (`biorthogonal_gains`, `haar_gain`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plugplay.denoisers.bm3d.compiling import inline
+from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store, transpose
+
+# Rows of the orthonormal DCT-II of length 8: cosines of k pi / 16, halved.
+_C1, _C2, _C3, _C5, _C6, _C7 = (0.5 * math.cos(k * math.pi / 16) for k in (1, 2, 3, 5, 6, 7))
+_C0 = math.sqrt(0.125)
+
+# The one lifting coefficient of the wavelet bior1.5 that survives periodic continuation at length 8.
+_LIFT = 22 / 128
+
+
+@inline
+def dct(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Orthonormal DCT-II of length 8 down the columns, split into even and odd halves."""
+    s0, s1, s2, s3 = a0 + a7, a1 + a6, a2 + a5, a3 + a4
+    d0, d1, d2, d3 = a0 - a7, a1 - a6, a2 - a5, a3 - a4
+    e0, e1, e2, e3 = s0 + s3, s1 + s2, s0 - s3, s1 - s2
+    c0, c1, c2, c3, c5, c6, c7 = (
+        splat(_C0),
+        splat(_C1),
+        splat(_C2),
+        splat(_C3),
+        splat(_C5),
+        splat(_C6),
+        splat(_C7),
+    )
+    return (
+        (e0 + e1) * c0,
+        fma(c1, d0, fma(c3, d1, fma(c5, d2, c7 * d3))),
+        fma(c2, e2, c6 * e3),
+        fma(c3, d0, fma(splat(-_C7), d1, fma(splat(-_C1), d2, splat(-_C5) * d3))),
+        (e0 - e1) * c0,
+        fma(c5, d0, fma(splat(-_C1), d1, fma(c7, d2, c3 * d3))),
+        fma(c6, e2, splat(-_C2) * e3),
+        fma(c7, d0, fma(splat(-_C5), d1, fma(c3, d2, splat(-_C1) * d3))),
+    )
+
+
+@inline
+def inverse_dct(
+    y0: Float8, y1: Float8, y2: Float8, y3: Float8, y4: Float8, y5: Float8, y6: Float8, y7: Float8
+) -> tuple[Float8, ...]:
+    """Inverse of `dct`, its transpose."""
+    c0, c1, c2, c3, c5, c6, c7 = (
+        splat(_C0),
+        splat(_C1),
+        splat(_C2),
+        splat(_C3),
+        splat(_C5),
+        splat(_C6),
+        splat(_C7),
+    )
+    t0, t4 = y0 * c0, y4 * c0
+    e0, e1 = t0 + t4, t0 - t4
+    e2 = fma(c2, y2, c6 * y6)
+    e3 = fma(c6, y2, splat(-_C2) * y6)
+    s0, s1, s2, s3 = e0 + e2, e1 + e3, e1 - e3, e0 - e2
+    d0 = fma(c1, y1, fma(c3, y3, fma(c5, y5, c7 * y7)))
+    d1 = fma(c3, y1, fma(splat(-_C7), y3, fma(splat(-_C1), y5, splat(-_C5) * y7)))
+    d2 = fma(c5, y1, fma(splat(-_C1), y3, fma(c7, y5, c3 * y7)))
+    d3 = fma(c7, y1, fma(splat(-_C5), y3, fma(c3, y5, splat(-_C1) * y7)))
+    return s0 + d0, s1 + d1, s2 + d2, s3 + d3, s3 - d3, s2 - d2, s1 - d1, s0 - d0
+
+
+@inline
+def biorthogonal(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Periodic bior1.5 wavelet transform of length 8 down the columns, three levels, by lifting."""
+    d0, d1, d2, d3 = a0 - a1, a2 - a3, a4 - a5, a6 - a7
+    lift = splat(_LIFT)
+    u = lift * (d1 - d3)
+    v = lift * (d2 - d0)
+    s0, s1, s2, s3 = a0 + a1 + u, a2 + a3 + v, a4 + a5 - u, a6 + a7 - v
+    t0, t1 = s0 + s1, s2 + s3
+    return t0 + t1, t0 - t1, s0 - s1, s2 - s3, d0, d1, d2, d3
+
+
+@inline
+def inverse_biorthogonal(
+    y0: Float8, y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
+) -> tuple[Float8, ...]:
+    """Inverse of `biorthogonal` for coefficients that were multiplied by `biorthogonal_gains`' scales."""
+    t0, t1 = y0 + y1, y0 - y1
+    lift = splat(_LIFT)
+    u = lift * (d1 - d3)
+    v = lift * (d2 - d0)
+    s0, s1, s2, s3 = t0 + y2 - u, t0 - y2 - v, t1 + y3 + u, t1 - y3 + v
+    return s0 + d0, s0 - d0, s1 + d1, s1 - d1, s2 + d2, s2 - d2, s3 + d3, s3 - d3
+
+
+@inline
+def dct_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Two-dimensional `dct`; the coefficients come out transposed."""
+    b0, b1, b2, b3, b4, b5, b6, b7 = dct(a0, a1, a2, a3, a4, a5, a6, a7)
+    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
+    return dct(c0, c1, c2, c3, c4, c5, c6, c7)
+
+
+@inline
+def inverse_dct_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Inverse of `dct_block`."""
+    b0, b1, b2, b3, b4, b5, b6, b7 = inverse_dct(a0, a1, a2, a3, a4, a5, a6, a7)
+    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
+    return inverse_dct(c0, c1, c2, c3, c4, c5, c6, c7)
+
+
+@inline
+def biorthogonal_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Two-dimensional `biorthogonal`; the coefficients come out transposed."""
+    b0, b1, b2, b3, b4, b5, b6, b7 = biorthogonal(a0, a1, a2, a3, a4, a5, a6, a7)
+    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
+    return biorthogonal(c0, c1, c2, c3, c4, c5, c6, c7)
+
+
+@inline
+def inverse_biorthogonal_block(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Inverse of `biorthogonal_block`, for coefficients scaled as `inverse_biorthogonal` wants them."""
+    b0, b1, b2, b3, b4, b5, b6, b7 = inverse_biorthogonal(a0, a1, a2, a3, a4, a5, a6, a7)
+    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
+    return inverse_biorthogonal(c0, c1, c2, c3, c4, c5, c6, c7)
+
+
+@inline
+def haar_8(
+    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
+) -> tuple[Float8, ...]:
+    """Unnormalised Haar transform of eight values: their sum, then differences of four, of two and of one."""
+    s0, s1, s2, s3 = a0 + a1, a2 + a3, a4 + a5, a6 + a7
+    t0, t1 = s0 + s1, s2 + s3
+    return t0 + t1, t0 - t1, s0 - s1, s2 - s3, a0 - a1, a2 - a3, a4 - a5, a6 - a7
+
+
+@inline
+def inverse_haar_8(
+    y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
+) -> tuple[Float8, ...]:
+    """Inverse of `haar_8` for a sum of zero, if every difference was divided by the number of values in it."""
+    s0, s1, s2, s3 = y1 + y2, y1 - y2, y3 - y1, splat(0.0) - y1 - y3
+    return s0 + d0, s0 - d0, s1 + d1, s1 - d1, s2 + d2, s2 - d2, s3 + d3, s3 - d3
+
+
+@inline
+def haar(blocks: Floats, count: int) -> None:
+    """Unnormalised Haar transform across `count` (a power of two) 8x8 blocks, in place."""
+    half = 1
+    while half < count:
+        _butterflies(blocks, count, half)
+        half *= 2
+
+
+@inline
+def inverse_haar(blocks: Floats, count: int) -> None:
+    """Inverse of `haar`, if every coefficient was divided by the number of values in it."""
+    half = count // 2
+    while half > 0:
+        _butterflies(blocks, count, half)
+        half //= 2
+
+
+@inline
+def _butterflies(blocks: Floats, count: int, half: int) -> None:
+    for first in range(0, count, 2 * half):
+        for low in range(first * 64, (first + 1) * 64, 8):
+            high = low + half * 64
+            a = load(blocks, low)
+            b = load(blocks, high)
+            store(blocks, low, a + b)
+            store(blocks, high, a - b)
+
+
+def biorthogonal_norms() -> NDArray[np.float64]:
+    """Return the norms of the vectors with which `biorthogonal` analyses a signal."""
+    lifted = _LIFT**2
+    return np.sqrt([8, 8 + 32 * lifted, 4 + 8 * lifted, 4 + 8 * lifted, 2, 2, 2, 2])
+
+
+def biorthogonal_scales() -> NDArray[np.float64]:
+    """Return the factors that make `inverse_biorthogonal` the inverse of `biorthogonal`."""
+    return np.array([1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1 / 2, 1 / 2, 1 / 2])

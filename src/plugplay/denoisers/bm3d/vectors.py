@@ -1,0 +1,315 @@
+"""Eight floats at a time: the small vocabulary in which the kernels are written.
+
+LLVM does not turn an 8x8 block transform into vector code by itself, so the kernels say it: a row of a block is
+one `float8` (eight float32 lanes), and ``+ - * /`` work lane by lane. `int8` is its integer twin, which the
+search uses to sort. The primitives emit plain LLVM vector operations and no instruction of a particular CPU:
+LLVM lowers them to AVX, to pairs of SSE or NEON registers, or to scalars, whatever the machine has.
+
+The primitives can be called from compiled code only. Loads and stores are not bounds-checked.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import lower_builtin, models, register_model
+from numpy.typing import NDArray
+
+__all__ = [
+    "LANES",
+    "Float8",
+    "Floats",
+    "Int8",
+    "Ints",
+    "above",
+    "as_ints",
+    "float8",
+    "fma",
+    "int8",
+    "keep_above",
+    "lane",
+    "load",
+    "load_ints",
+    "lower_of",
+    "lowest_bit",
+    "mask_below",
+    "reciprocal",
+    "shift_in",
+    "splat",
+    "splat_int",
+    "store",
+    "store_ints",
+    "total",
+    "transpose",
+    "upper_of",
+]
+
+LANES = 8
+
+# How signatures of kernels name what they take. The two vectors exist in compiled code only.
+Floats: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int32]
+Float8: TypeAlias = Any
+Int8: TypeAlias = Any
+
+# An LLVM value, a type of Numba: neither library has type information.
+Value: TypeAlias = Any
+Kind: TypeAlias = Any
+
+_FLOATS = ir.VectorType(ir.FloatType(), LANES)
+_INTS = ir.VectorType(ir.IntType(32), LANES)
+
+
+class _Float8(types.Type):
+    pass
+
+
+class _Int8(types.Type):
+    pass
+
+
+float8 = _Float8("float32x8")
+int8 = _Int8("int32x8")
+_float_array = types.Array(types.float32, 1, "C")
+_int_array = types.Array(types.int32, 1, "C")
+
+
+@register_model(_Float8)
+class _Float8Model(models.PrimitiveModel):
+    def __init__(self, manager: Kind, kind: Kind) -> None:
+        super().__init__(manager, kind, _FLOATS)
+
+
+@register_model(_Int8)
+class _Int8Model(models.PrimitiveModel):
+    def __init__(self, manager: Kind, kind: Kind) -> None:
+        super().__init__(manager, kind, _INTS)
+
+
+def _primitive(result: Kind, *parameters: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Teach Numba a function: the decorated one receives the LLVM builder and values, and emits the code."""
+
+    def register(emit: Callable[..., Any]) -> Callable[..., Any]:
+        def lower(context: Value, builder: Value, sig: Value, args: Value) -> Value:
+            # An array arrives as a structure, of which the primitives need the address only.
+            values = [
+                context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+                for kind, value in zip(sig.args, args, strict=True)
+            ]
+            made = emit(builder, *values)
+            return context.get_dummy_value() if result is types.void else made
+
+        _type(emit, signature(result, *parameters))
+        lower_builtin(emit, *parameters)(lower)
+        return emit
+
+    return register
+
+
+def _type(function: Callable[..., Any], *signatures: Kind) -> None:
+    class Typing(ConcreteTemplate):
+        key = function
+        cases = signatures
+
+    infer_global(function, types.Function(Typing))
+
+
+def _define_operator(symbol: Callable[..., Any], vector: Kind, instruction: str) -> None:
+    def lower(context: Value, builder: Value, sig: Value, args: Value) -> Value:  # noqa: ARG001
+        return getattr(builder, instruction)(*args)
+
+    _type(symbol, signature(vector, vector, vector))
+    lower_builtin(symbol, vector, vector)(lower)
+
+
+_define_operator(operator.add, float8, "fadd")
+_define_operator(operator.sub, float8, "fsub")
+_define_operator(operator.mul, float8, "fmul")
+_define_operator(operator.truediv, float8, "fdiv")
+_define_operator(operator.and_, int8, "and_")
+_define_operator(operator.or_, int8, "or_")
+
+
+# Memory. Alignment is that of one element: blocks start at any pixel.
+
+
+@_primitive(float8, _float_array, types.intp)
+def load(builder: Value, data: Value, index: Value) -> Value:
+    """``load(array, i)``: the floats ``array[i : i + 8]``."""
+    return builder.load(_address(builder, data, index, _FLOATS), align=4)
+
+
+@_primitive(types.void, _float_array, types.intp, float8)
+def store(builder: Value, data: Value, index: Value, value: Value) -> Value:
+    """``store(array, i, v)``: write ``array[i : i + 8]``."""
+    return builder.store(value, _address(builder, data, index, _FLOATS), align=4)
+
+
+@_primitive(int8, _int_array, types.intp)
+def load_ints(builder: Value, data: Value, index: Value) -> Value:
+    """``load_ints(array, i)``: the integers ``array[i : i + 8]``."""
+    return builder.load(_address(builder, data, index, _INTS), align=4)
+
+
+@_primitive(types.void, _int_array, types.intp, int8)
+def store_ints(builder: Value, data: Value, index: Value, value: Value) -> Value:
+    """``store_ints(array, i, v)``: write ``array[i : i + 8]``."""
+    return builder.store(value, _address(builder, data, index, _INTS), align=4)
+
+
+def _address(builder: Value, data: Value, index: Value, vector: Value) -> Value:
+    return builder.bitcast(cgutils.gep(builder, data, index), vector.as_pointer())
+
+
+# Making and reducing vectors.
+
+
+@_primitive(float8, types.float32)
+def splat(builder: Value, value: Value) -> Value:
+    """``splat(x)``: the float `x` in every lane."""
+    return _repeat(builder, value, _FLOATS)
+
+
+@_primitive(int8, types.int32)
+def splat_int(builder: Value, value: Value) -> Value:
+    """``splat_int(n)``: the integer `n` in every lane."""
+    return _repeat(builder, value, _INTS)
+
+
+@_primitive(types.int32, int8, types.int32)
+def lane(builder: Value, vector: Value, index: Value) -> Value:
+    """``lane(v, i)``: lane `i` of the integers `v`."""
+    return builder.extract_element(vector, index)
+
+
+@_primitive(types.float32, float8)
+def total(builder: Value, vector: Value) -> Value:
+    """``total(v)``: the sum of the lanes, always added in the same order."""
+    for half in (4, 2, 1):
+        low = _shuffle(builder, vector, vector, range(half))
+        high = _shuffle(builder, vector, vector, range(half, 2 * half))
+        vector = builder.fadd(low, high)
+    return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+
+
+def _repeat(builder: Value, value: Value, vector: Kind) -> Value:
+    zero = ir.Constant(ir.IntType(32), 0)
+    single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, zero)
+    return builder.shuffle_vector(single, single, ir.Constant(_INTS, [0] * LANES))
+
+
+def _shuffle(builder: Value, first: Value, second: Value, lanes: Value) -> Value:
+    lanes = list(lanes)
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+
+
+# Arithmetic.
+
+
+@_primitive(float8, float8, float8, float8)
+def fma(builder: Value, a: Value, b: Value, c: Value) -> Value:
+    """``fma(a, b, c)``: ``a * b + c``, in one instruction where the CPU has it."""
+    kind = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v8f32")
+    return builder.call(function, [a, b, c])
+
+
+@_primitive(float8, float8)
+def reciprocal(builder: Value, value: Value) -> Value:
+    """``reciprocal(v)``: 1 / v to single precision for normal floats above 0, faster than a division.
+
+    Subtracting the bits from a constant negates the exponent and is right to 12 %; each of Newton's steps
+    ``r <- r (2 - v r)`` squares the error.
+    """
+    magic = ir.Constant(_INTS, [0x7EF311C3] * LANES)
+    two = ir.Constant(_FLOATS, [2.0] * LANES)
+    guess = builder.bitcast(builder.sub(magic, builder.bitcast(value, _INTS)), _FLOATS)
+    for _ in range(3):
+        guess = builder.fmul(guess, fma(builder, builder.fneg(value), guess, two))
+    return guess
+
+
+@_primitive(float8, float8, float8)
+def keep_above(builder: Value, value: Value, threshold: Value) -> Value:
+    """``keep_above(v, t)``: the lanes with ``|v| > t``, and zero in the others (the hard threshold)."""
+    return builder.select(_exceeds(builder, value, threshold), value, ir.Constant(_FLOATS, [0.0] * LANES))
+
+
+@_primitive(float8, float8, float8)
+def above(builder: Value, value: Value, threshold: Value) -> Value:
+    """``above(v, t)``: 1.0 in the lanes with ``|v| > t``, else 0.0."""
+    one, zero = (ir.Constant(_FLOATS, [number] * LANES) for number in (1.0, 0.0))
+    return builder.select(_exceeds(builder, value, threshold), one, zero)
+
+
+def _exceeds(builder: Value, value: Value, threshold: Value) -> Value:
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), "llvm.fabs.v8f32")
+    return builder.fcmp_ordered(">", builder.call(function, [value]), threshold)
+
+
+@_primitive(types.UniTuple(float8, LANES), *[float8] * LANES)
+def transpose(builder: Value, *rows: Value) -> Value:
+    """``transpose(r0, ..., r7)``: the eight columns of the 8x8 block with these rows."""
+    pairs = [
+        _shuffle(builder, rows[i], rows[i + 1], lanes)
+        for i in range(0, LANES, 2)
+        for lanes in ([0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15])
+    ]
+    quads = [
+        _shuffle(builder, pairs[i + j], pairs[i + j + 2], lanes)
+        for i in (0, 4)
+        for j in (0, 1)
+        for lanes in ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15])
+    ]
+    columns = [
+        _shuffle(builder, quads[i], quads[i + 4], lanes)
+        for lanes in ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
+        for i in range(4)
+    ]
+    return cgutils.pack_array(builder, columns)
+
+
+# Integers: the sorted lists of the search.
+
+
+@_primitive(int8, float8)
+def as_ints(builder: Value, vector: Value) -> Value:
+    """``as_ints(v)``: the bits of `v`; for floats >= 0 they are ordered as the floats are."""
+    return builder.bitcast(vector, _INTS)
+
+
+@_primitive(int8, int8, int8)
+def lower_of(builder: Value, a: Value, b: Value) -> Value:
+    """``lower_of(a, b)``: the smaller one, lane by lane."""
+    return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+
+@_primitive(int8, int8, int8)
+def upper_of(builder: Value, a: Value, b: Value) -> Value:
+    """``upper_of(a, b)``: the larger one, lane by lane."""
+    return builder.select(builder.icmp_signed(">", a, b), a, b)
+
+
+@_primitive(int8, int8, int8)
+def shift_in(builder: Value, previous: Value, current: Value) -> Value:
+    """``shift_in(p, c)``: `c` moved up by one lane, with the last lane of `p` in the first."""
+    return _shuffle(builder, previous, current, range(LANES - 1, 2 * LANES - 1))
+
+
+@_primitive(types.int32, int8, int8)
+def mask_below(builder: Value, a: Value, b: Value) -> Value:
+    """``mask_below(a, b)``: an integer whose bit `i` tells whether ``a < b`` in lane `i`."""
+    bits = builder.bitcast(builder.icmp_signed("<", a, b), ir.IntType(LANES))
+    return builder.zext(bits, ir.IntType(32))
+
+
+@_primitive(types.int32, types.int32)
+def lowest_bit(builder: Value, mask: Value) -> Value:
+    """``lowest_bit(m)``: the position of the lowest set bit of `m`, which must not be zero."""
+    return builder.cttz(mask, ir.Constant(ir.IntType(1), 1))

@@ -1,0 +1,86 @@
+"""The search against distances that are computed one by one."""
+
+import numpy as np
+import pytest
+
+from oracles import bm3d as oracle
+from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
+from plugplay.denoisers.bm3d.matching import REACH, match
+from plugplay.denoisers.bm3d.profiles import Stage
+
+# Keys keep 12 bits of a distance's fraction.
+KEY_PRECISION = 2.0**-11
+
+
+def groups_of(image, stage, sigma, *, guide=0):
+    """Yield (y, x, displacements) as the search finds them."""
+    canvas = Canvas.of(image[None].astype(np.float32))
+    if guide:
+        canvas.estimate[...] = canvas.memory[:, :, 0, 24 : 24 + canvas.width]
+        canvas.memory[:, :, 0] = 0
+    rows, columns = (reference_positions(length, stage.step, stage.offset) for length in image.shape)
+    matches = match(canvas, stage, sigma, rows, columns, guide=guide)
+    offsets = matches.offsets.reshape(-1, stage.group)
+    for index, count in enumerate(matches.counts):
+        dy, dx = np.divmod(offsets[index, :count] + canvas.pitch // 2, canvas.pitch)
+        shifts = list(zip(dy.tolist(), (dx - canvas.pitch // 2).tolist(), strict=True))
+        yield int(rows[index // columns.size]), int(columns[index % columns.size]), shifts
+
+
+def noisy_image(shape, seed=0):
+    rng = np.random.default_rng(seed)
+    waves = np.sin(np.arange(shape[0]) / 3)[:, None] * np.cos(np.arange(shape[1]) / 4)
+    return 0.3 * waves + 0.1 * rng.standard_normal(shape)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stage"),
+    [
+        ((30, 41), Stage(step=3, reach=19, group=16, similarity=0.03, noise_share=0.0)),
+        ((30, 41), Stage(step=4, reach=19, group=32, similarity=0.02, noise_share=1.0)),
+        ((64, 9), Stage(step=2, reach=19, group=32, similarity=1.0, noise_share=0.0)),
+        ((8, 120), Stage(step=3, reach=7, group=16, similarity=1.0, noise_share=0.0)),
+        ((50, 50), Stage(step=5, reach=3, group=32, similarity=0.03, noise_share=0.0)),
+    ],
+)
+@pytest.mark.parametrize("guide", [0, 1])
+def test_groups_hold_the_most_similar_blocks(shape, stage, guide):
+    image = noisy_image(shape)
+    for y, x, shifts in groups_of(image, stage, 0.1, guide=guide):
+        measured = oracle.distances(image, y, x, stage.reach)
+        expected = [measured[shift] for shift in oracle.group(image, y, x, stage, 0.1)]
+        assert shifts[0] == (0, 0)
+        assert len(set(shifts)) == len(shifts) == len(expected)
+        found = [measured[shift] for shift in shifts]
+        np.testing.assert_allclose(found, expected, rtol=KEY_PRECISION, atol=1e-5)
+
+
+def test_sizes_are_powers_of_two_and_grow_with_the_limit():
+    image = noisy_image((40, 40))
+    sizes = []
+    for similarity in (1e-9, 0.02, 0.05, 10.0):
+        stage = Stage(step=3, reach=REACH, group=32, similarity=similarity, noise_share=0.0)
+        counts = np.array([len(shifts) for _, _, shifts in groups_of(image, stage, 0.0)])
+        assert set(counts) <= {1, 2, 4, 8, 16, 32}
+        sizes.append(counts.mean())
+    assert sizes[0] == 1
+    assert sizes[-1] == 32
+    assert sizes == sorted(sizes)
+
+
+def test_reference_block_is_in_its_group_even_if_all_blocks_are_equal():
+    stage = Stage(step=3, reach=REACH, group=16, similarity=0.01, noise_share=0.0)
+    for _, _, shifts in groups_of(np.zeros((32, 32)), stage, 0.1):
+        assert shifts[0] == (0, 0)
+        assert len(shifts) == 16
+
+
+def test_reference_positions_reach_both_ends():
+    for length in range(8, 60):
+        for step in (1, 2, 3, 4, 7):
+            for offset in range(step):
+                positions = reference_positions(length, step, offset)
+                assert positions[0] == 0
+                assert positions[-1] == length - 8
+                assert set(np.diff(positions)) <= set(range(1, step + 1))
+                assert set(positions[1:-1] % step) <= {offset % step}

@@ -1,0 +1,77 @@
+"""Both stages against the whole algorithm written out."""
+
+import numpy as np
+import pytest
+
+from oracles import bm3d as oracle
+from plugplay.denoisers.bm3d.canvas import stride_for
+from plugplay.denoisers.bm3d.pipeline import denoise_planes
+from plugplay.denoisers.bm3d.profiles import PROFILES, Profile, Stage
+
+SMALL = Profile(
+    pilot=Stage(step=3, reach=4, group=16, similarity=0.02, noise_share=2.5),
+    final=Stage(step=3, reach=5, group=32, similarity=0.006, noise_share=0.2, offset=2),
+)
+SIGMA = 0.1
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    y, x = np.mgrid[:27, :31]
+    image = 0.4 * np.sin(x / 3) + 0.3 * (y > 12)
+    image = image + SIGMA * np.random.default_rng(0).standard_normal(image.shape)
+    return image - image.mean()
+
+
+def denoise(image, sigma=SIGMA, profile=SMALL, **options):
+    return denoise_planes(image[None].astype(np.float32), np.array([sigma]), profile, workers=1, **options)[0]
+
+
+def shifts_of(groups, stage_index, stage, shape):
+    """Return {(y, x): displacements} from the tables of a run."""
+    rows, columns = (oracle.starts(length, stage) for length in shape)
+    places = iter([(y, x) for y in rows for x in columns])
+    pitch = 2 * stride_for(shape[1])
+    found = {}
+    for (index, _), matches in sorted(groups.items(), key=lambda item: item[0]):
+        if index == stage_index:
+            for offsets, count in zip(matches.offsets.reshape(-1, stage.group), matches.counts, strict=True):
+                dy, dx = np.divmod(offsets[:count] + pitch // 2, pitch)
+                found[next(places)] = list(zip(dy, dx - pitch // 2, strict=True))
+    return found
+
+
+def test_filters_the_groups_that_it_found_exactly(noisy):
+    groups = {}
+    ours = denoise(noisy, groups=groups)
+    pilot = oracle.stage(noisy, SIGMA, SMALL, groups=shifts_of(groups, 0, SMALL.pilot, noisy.shape))
+    final = oracle.stage(noisy, SIGMA, SMALL, pilot, groups=shifts_of(groups, 1, SMALL.final, noisy.shape))
+    # A coefficient that is as large as the threshold may be kept by one and not by the other.
+    difference = np.abs(ours - final)
+    assert np.quantile(difference, 0.9) < 1e-4
+    assert difference.max() < 0.05 * SIGMA
+
+
+def test_is_bm3d_with_groups_and_all(noisy):
+    difference = denoise(noisy) + 0.5 - oracle.bm3d(noisy + 0.5, SIGMA, SMALL)
+    # Blocks that are equally similar may change places in a group.
+    assert np.sqrt(np.mean(difference**2)) < 0.03 * SIGMA
+
+
+def test_known_groups_are_used_and_give_the_same(noisy):
+    groups = {}
+    first = denoise(noisy, groups=groups)
+    before = dict(groups)
+    np.testing.assert_array_equal(denoise(noisy, groups=groups), first)
+    assert all(groups[key] is before[key] for key in before)
+    assert not np.array_equal(denoise(noisy.T.reshape(noisy.shape), groups=groups), denoise(noisy))
+
+
+@pytest.mark.parametrize("profile", PROFILES.values())
+@pytest.mark.parametrize("channels", [1, 3])
+def test_any_number_of_workers_gives_the_same_bits(profile, channels):
+    planes = np.random.default_rng(1).standard_normal((channels, 110, 75)).astype(np.float32)
+    sigmas = np.linspace(0.5, 1, channels)
+    alone = denoise_planes(planes, sigmas, profile, workers=1)
+    for workers in (2, 3, 8):
+        np.testing.assert_array_equal(denoise_planes(planes, sigmas, profile, workers=workers), alone)

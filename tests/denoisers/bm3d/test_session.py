@@ -1,0 +1,67 @@
+"""Sessions: what they remember, and for how long."""
+
+import numpy as np
+import pytest
+
+from plugplay.denoisers import BM3D
+from plugplay.denoisers.bm3d.memory import LIFETIME, NOISE_CHANGE, Memory
+
+
+def noise_image(seed, shape=(40, 50)):
+    return np.random.default_rng(seed).random(shape)
+
+
+def test_first_call_is_that_of_the_denoiser():
+    image = noise_image(0)
+    np.testing.assert_array_equal(BM3D().session()(image, 0.2), BM3D()(image, 0.2))
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (40, 50, 3), (40, 50, 2)])
+def test_groups_are_kept_and_renewed(shape):
+    session = BM3D(workers=1).session()
+    session(noise_image(0, shape), 0.2)
+    other = noise_image(1, shape)
+    fresh = BM3D(workers=1)(other, 0.2)
+    for _ in range(LIFETIME - 1):
+        assert not np.array_equal(session(other, 0.2), fresh)
+    np.testing.assert_array_equal(session(other, 0.2), fresh)
+
+
+@pytest.mark.parametrize("sigma", [0.2 * 1.1 * NOISE_CHANGE, 0.2 / 1.1 / NOISE_CHANGE])
+def test_other_noise_asks_for_other_groups(sigma):
+    session = BM3D().session()
+    session(noise_image(0), 0.2)
+    np.testing.assert_array_equal(session(noise_image(1), sigma), BM3D()(noise_image(1), sigma))
+
+
+def test_shapes_may_change_between_calls():
+    session = BM3D().session()
+    for seed, shape in enumerate([(40, 50), (50, 40), (40, 50, 3), (40, 50, 2), (40, 50), (1, 1), (9, 9, 3)]):
+        image = noise_image(seed, shape)
+        np.testing.assert_array_equal(session(image, 0.2), BM3D()(image, 0.2))
+
+
+def test_sessions_share_nothing():
+    denoiser = BM3D()
+    first, second = denoiser.session(), denoiser.session()
+    first(noise_image(0), 0.2)
+    expected = BM3D()(noise_image(1), 0.2)
+    np.testing.assert_array_equal(second(noise_image(1), 0.2), expected)
+    np.testing.assert_array_equal(denoiser(noise_image(1), 0.2), expected)
+
+
+def test_no_noise_is_the_identity_and_forgets_nothing():
+    session = BM3D().session()
+    image = noise_image(0)
+    session(image, 0.2)
+    np.testing.assert_array_equal(session(image, 0), image)
+    np.testing.assert_array_equal(session(image, 0.2), BM3D()(image, 0.2))
+
+
+def test_memory_starts_empty_and_hands_out_the_same_groups_until_they_expire():
+    memory = Memory()
+    groups = memory.groups_for(0.1)
+    assert groups == {}
+    for _ in range(LIFETIME - 1):
+        assert memory.groups_for(0.1) is groups
+    assert memory.groups_for(0.1) is not groups

@@ -1,0 +1,122 @@
+"""The vector primitives against NumPy."""
+
+import numba
+import numpy as np
+import pytest
+
+from plugplay.denoisers.bm3d.vectors import (
+    above,
+    as_ints,
+    fma,
+    keep_above,
+    lane,
+    load,
+    load_ints,
+    lower_of,
+    lowest_bit,
+    mask_below,
+    reciprocal,
+    shift_in,
+    splat,
+    splat_int,
+    store,
+    store_ints,
+    total,
+    transpose,
+    upper_of,
+)
+
+
+@numba.njit
+def arithmetic(a, b, out):
+    x, y = load(a, 1), load(b, 0)
+    store(out, 0, x + y)
+    store(out, 8, x - y)
+    store(out, 16, x * y)
+    store(out, 24, x / y)
+    store(out, 32, fma(x, y, splat(0.5)))
+    store(out, 40, reciprocal(y))
+    store(out, 48, keep_above(x, y))
+    store(out, 56, above(x, y))
+    return total(x)
+
+
+@numba.njit
+def integers(a, b, out):
+    x, y = load_ints(a, 0), load_ints(b, 0)
+    store_ints(out, 0, x & y)
+    store_ints(out, 8, x | y)
+    store_ints(out, 16, lower_of(x, y))
+    store_ints(out, 24, upper_of(x, y))
+    store_ints(out, 32, shift_in(x, y))
+    store_ints(out, 40, splat_int(lane(x, 3)))
+    mask = mask_below(x, y)
+    return mask, lowest_bit(mask)
+
+
+@numba.njit
+def bits(a, out):
+    store_ints(out, 0, as_ints(load(a, 0)))
+
+
+@numba.njit
+def transposed(block, out):
+    columns = transpose(
+        load(block, 0), load(block, 8), load(block, 16), load(block, 24),
+        load(block, 32), load(block, 40), load(block, 48), load(block, 56),
+    )  # fmt: skip
+    c0, c1, c2, c3, c4, c5, c6, c7 = columns
+    store(out, 0, c0)
+    store(out, 8, c1)
+    store(out, 16, c2)
+    store(out, 24, c3)
+    store(out, 32, c4)
+    store(out, 40, c5)
+    store(out, 48, c6)
+    store(out, 56, c7)
+
+
+def test_arithmetic_works_lane_by_lane():
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(9).astype(np.float32)
+    b = rng.uniform(0.1, 2, 8).astype(np.float32)
+    out = np.zeros(64, np.float32)
+    lanes_total = arithmetic(a, b, out)
+    x = a[1:]
+    expected = [x + b, x - b, x * b, x / b, x * b + 0.5, 1 / b, np.where(abs(x) > b, x, 0), abs(x) > b]
+    np.testing.assert_allclose(out.reshape(8, 8), np.stack(expected), rtol=1e-6, atol=1e-7)
+    assert lanes_total == pytest.approx(x.sum(), rel=1e-5)
+
+
+def test_reciprocal_is_right_over_the_whole_range():
+    b = np.geomspace(1e-30, 1e30, 800).astype(np.float32).reshape(-1, 8)
+    out = np.zeros(64, np.float32)
+    for row in b:
+        arithmetic(np.ones(9, np.float32), np.ascontiguousarray(row), out)
+        np.testing.assert_allclose(out[40:48], 1 / row, rtol=3e-7)
+
+
+def test_integer_operations():
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 1 << 30, (2, 8)).astype(np.int32)
+    out = np.zeros(48, np.int32)
+    mask, first = integers(a, b, out)
+    expected = [a & b, a | b, np.minimum(a, b), np.maximum(a, b), np.append(a[7], b[:7]), np.full(8, a[3])]
+    np.testing.assert_array_equal(out.reshape(6, 8), np.stack(expected))
+    assert mask == sum(1 << i for i in range(8) if a[i] < b[i])
+    assert first == np.flatnonzero(a < b)[0]
+
+
+def test_bits_of_floats_keep_their_order():
+    values = np.sort(np.random.default_rng(2).exponential(size=8)).astype(np.float32)
+    out = np.zeros(8, np.int32)
+    bits(values, out)
+    np.testing.assert_array_equal(out, values.view(np.int32))
+    assert (np.diff(out) > 0).all()
+
+
+def test_transpose():
+    block = np.random.default_rng(3).standard_normal(64).astype(np.float32)
+    out = np.zeros(64, np.float32)
+    transposed(block, out)
+    np.testing.assert_array_equal(out.reshape(8, 8), block.reshape(8, 8).T)
