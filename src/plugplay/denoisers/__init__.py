@@ -9,5 +9,15 @@ from plugplay.denoisers.base import (
     open_session,
     per_channel,
 )
+from plugplay.denoisers.learned.adapter import from_torch
 
-__all__ = ["Denoiser", "DenoiserInfo", "SessionDenoiser", "available", "get", "open_session", "per_channel"]
+__all__ = [
+    "Denoiser",
+    "DenoiserInfo",
+    "SessionDenoiser",
+    "available",
+    "from_torch",
+    "get",
+    "open_session",
+    "per_channel",
+]

@@ -84,6 +84,9 @@ BUILT_IN: Mapping[str, DenoiserInfo] = {
     for info in (
         DenoiserInfo("tv", "total variation (Chambolle)", "plugplay.denoisers.tv:TotalVariation"),
         DenoiserInfo("wavelet", "wavelet thresholding (BayesShrink)", "plugplay.denoisers.wavelet:Wavelet"),
+        DenoiserInfo("dncnn", "DnCNN, your weights (PyTorch)", "plugplay.denoisers.learned.published:dncnn"),
+        DenoiserInfo("ffdnet", "FFDNet, your weights (PyTorch)", "plugplay.denoisers.learned.published:ffdnet"),
+        DenoiserInfo("drunet", "DRUNet, your weights (PyTorch)", "plugplay.denoisers.learned.published:drunet"),
     )
 }
 
