@@ -90,7 +90,7 @@ def test_the_rate_is_claimed_for_the_monotone_rule_only(term):
     monotone = pp.certify(run(term, shrink, MONOTONE, max_iter=60), term, shrink)
     assert monotone.promised_rate == pytest.approx(1 / math.sqrt(1.4))
     assert monotone.rate <= monotone.promised_rate * 1.01
-    assert "falls by 0.845 per iteration, and it fell by" in monotone.verdict
+    assert "falls by the factor 0.845 per iteration, and its own factor" in monotone.verdict
     adaptive = pp.certify(run(term, shrink, ADAPTIVE), term, shrink)
     assert math.isnan(adaptive.promised_rate)
     assert "no rate per iteration is proved for this rule" in adaptive.verdict

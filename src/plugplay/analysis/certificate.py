@@ -74,13 +74,13 @@ class Certificate:
     def _promise(self) -> str:
         if math.isnan(self.promised_rate):
             return "delta stays below C'/sqrt(rho), whose sum is finite; no rate per iteration is proved for this rule"
-        promised = f"delta stays below a bound that falls by {self.promised_rate:.3g} per iteration"
+        promised = f"delta stays below a bound that falls by the factor {self.promised_rate:.3g} per iteration"
         if math.isnan(self.rate):
             return promised
         pace = (
             "as fast or faster" if self.rate <= self.promised_rate * 1.01 else "slower so far, which the bound allows"
         )
-        return f"{promised}, and it fell by {self.rate:.3g} in the second half ({pace})"
+        return f"{promised}, and its own factor in the second half of the run is {self.rate:.3g} ({pace})"
 
     def __str__(self) -> str:
         lines = [f"certify: {self.verdict}"]
