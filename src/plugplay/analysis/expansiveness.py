@@ -17,11 +17,12 @@ from plugplay.analysis.probe import Probe
 __all__ = ["Expansiveness", "expansiveness"]
 
 SIGMAS = (0.03, 0.1, 0.3)
-# The shortest distance ||x - y|| of a pair, on images of a few thousand pixels: far above what rounding in single
-# precision does to D(x) - D(y).
+# The shortest distance ||x - y|| of a pair, absolutely and as an RMS relative to sigma: far above what rounding in
+# single precision, or a solver that stops at a tolerance, does to D(x) - D(y).
 SHORTEST = 0.05
-# kappa from which on a pair counts: solvers that stop at a tolerance are not exactly non-expansive.
-LIMIT = 1.001
+SHORTEST_RMS = 0.05
+# kappa from which on a pair counts, and up to which a solver's tolerance may still be the cause.
+LIMIT, CLEAR = 1.001, 1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ class Expansiveness:
 
     def __str__(self) -> str:
         if self.expansive:
-            return f"expansive: a pair of images has kappa = {self.kappa:.4g} at sigma {self.sigma:g}"
+            doubt = "" if self.kappa > CLEAR else " (so little above 1 that a solver's tolerance may be the cause)"
+            return f"expansive: a pair of images has kappa = {self.kappa:.4g} at sigma {self.sigma:g}{doubt}"
         return (
             f"no pair with kappa > 1 in {self.tried} calls; the largest is {self.kappa:.4g} at sigma {self.sigma:g} "
             "(which does not prove that there is none)"
@@ -116,7 +118,7 @@ def _paired(probe: Probe, x: FloatArray, dx: FloatArray, y: FloatArray, sigma: f
     """Return the pair, or None if the two are too close to mean anything."""
     y = np.clip(y, 0, 1)
     distance = float(np.sum((x - y) ** 2))
-    if distance < SHORTEST**2:
+    if distance < max(SHORTEST**2, x.size * (SHORTEST_RMS * sigma) ** 2):
         return None
     dy = probe(y, sigma)
     return _Pair(float(np.sum((dx - dy) ** 2)) / distance, sigma, x, y, dx, dy)
