@@ -11,6 +11,7 @@ import plugplay as pp
 from oracles.nlm import dsg_nlm, nlm, weight_matrix
 from plugplay.analysis.boundedness import boundedness
 from plugplay.analysis.calibration import calibration
+from plugplay.analysis.conformance import conformance
 from plugplay.analysis.expansiveness import expansiveness
 from plugplay.analysis.probe import Probe
 from plugplay.analysis.report import CheckFailedError
@@ -140,6 +141,13 @@ def test_the_pair_is_saved(tmp_path):
 @pytest.mark.parametrize("name", sorted({"nlm", "dsg-nlm"} & set(BUILT_IN)))
 def test_built_in_non_local_means_are_expansive(name):
     assert pp.check_denoiser(name, size=16).expansiveness.expansive
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - {"dncnn", "ffdnet", "drunet"}))  # these need weights
+def test_every_built_in_keeps_the_contract(name):
+    checks = conformance(Probe(pp.denoisers.get(name)), 32, np.random.default_rng(0))
+    assert all(check.passed for check in checks), "\n".join(map(str, checks))
 
 
 def test_a_single_precision_denoiser_is_judged_like_any_other():

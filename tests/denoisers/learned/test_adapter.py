@@ -139,6 +139,23 @@ class Blend9(torch.nn.Module):
         return x - 0.05 * torch.tanh(x)
 
 
+def test_networks_are_not_told_more_than_they_know(camera):
+    """Above max_sigma the picture is rescaled about mid-gray instead."""
+    denoise = pp.denoisers.from_torch(WithMap(), takes_sigma="map", max_sigma=0.2)
+    np.testing.assert_allclose(denoise(camera, 0.15), camera - 0.15, atol=1e-6)
+    # The map says 0.2, and so much is taken from a picture that is shrunk by 0.2 / sigma: sigma in all.
+    np.testing.assert_allclose(denoise(camera, 3.0), camera - 3.0, atol=1e-5)
+    told = []
+
+    class Listen(torch.nn.Module):
+        def forward(self, x, sigma):
+            told.append((float(sigma), float(x.min()), float(x.max())))
+            return x
+
+    pp.denoisers.from_torch(Listen(), max_sigma=0.2)(np.eye(8), 0.8)
+    assert told == [(pytest.approx(0.2), pytest.approx(0.375), pytest.approx(0.625))]
+
+
 def test_gray_networks_treat_colours_one_by_one(astronaut):
     denoise = pp.denoisers.from_torch(Blend(), channels=1)
     expected = np.stack([blend(astronaut[..., c], 0.2) for c in range(3)], axis=-1)
@@ -186,6 +203,8 @@ class NotATensor(torch.nn.Module):
         (Shrink(), {"takes_sigma": "yes"}, "takes_sigma must be True, False or 'map'; got 'yes'"),
         (Shrink(), {"noise_level": 0.1}, "give takes_sigma=False with it"),
         (Shrink(), {"takes_sigma": False, "noise_level": 0}, "noise_level must be > 0"),
+        (Shrink(), {"takes_sigma": False, "max_sigma": 0.1}, "max_sigma is for networks that take sigma"),
+        (Shrink(), {"max_sigma": -1}, "max_sigma must be > 0"),
         (Shrink(), {"channels": 0}, "channels must be an integer >= 1"),
         (Shrink(), {"tile": 0}, "tile must be an integer >= 1"),
         (Shrink(), {"overlap": -1}, "overlap must be an integer >= 0"),

@@ -26,6 +26,7 @@ def from_torch(
     takes_sigma: bool | Literal["map"] = True,
     channels: int | None = None,
     noise_level: float | None = None,
+    max_sigma: float | None = None,
     device: str = "cpu",
     multiple: int = 1,
     tile: int | None = 512,
@@ -55,6 +56,9 @@ def from_torch(
         sigma its input is rescaled about mid-gray so that the noise becomes s, and its output is scaled back:
         :math:`D_\sigma(x) = \tfrac12 + \tfrac\sigma s \bigl(N\bigl(\tfrac12 + \tfrac s\sigma (x - \tfrac12)\bigr)
         - \tfrac12\bigr)`. None: the network is blind and is called with the image as it is.
+    max_sigma : float, optional
+        Only for networks that take sigma: the largest they were trained for. Above it, which the first iterations of
+        a restoration often are, the input is rescaled by the same rule, with s = `max_sigma`.
     device : str
         ``"cpu"``, ``"cuda"`` or ``"mps"``.
     multiple : int
@@ -79,6 +83,8 @@ def from_torch(
         raise ValueError(f"takes_sigma must be True, False or 'map'; got {takes_sigma!r}")
     if noise_level is not None and takes_sigma is not False:
         raise ValueError("noise_level is for networks that do not take sigma: give takes_sigma=False with it")
+    if max_sigma is not None and takes_sigma is False:
+        raise ValueError("max_sigma is for networks that take sigma; for others, noise_level says what they can do")
     try:
         own = copy.deepcopy(net)
     except (RuntimeError, TypeError, NotImplementedError) as error:
@@ -89,6 +95,7 @@ def from_torch(
         takes_sigma=takes_sigma,
         channels=None if channels is None else check_integer(channels, "channels", minimum=1),
         noise_level=None if noise_level is None else check_number(noise_level, "noise_level", above=0),
+        max_sigma=None if max_sigma is None else check_number(max_sigma, "max_sigma", above=0),
         multiple=check_integer(multiple, "multiple", minimum=1),
         tile=None if tile is None else check_integer(tile, "tile", minimum=1),
         overlap=check_integer(overlap, "overlap", minimum=0),
@@ -104,6 +111,7 @@ class TorchDenoiser:
     takes_sigma: bool | Literal["map"]
     channels: int | None
     noise_level: float | None
+    max_sigma: float | None
     multiple: int
     tile: int | None
     overlap: int
@@ -133,11 +141,14 @@ class TorchDenoiser:
         )
 
     def _rescaled(self, planes: FloatArray, sigma: float) -> FloatArray:
-        """Bring the noise to the level that the network was trained for, if it knows only one."""
-        if self.noise_level is None:
+        """Bring the noise to a level that the network was trained for."""
+        level = self.noise_level
+        if self.max_sigma is not None and sigma > self.max_sigma:
+            level = self.max_sigma
+        if level is None or level == sigma:
             return self._in_tiles(planes, sigma)
-        gain = self.noise_level / sigma
-        clean = self._in_tiles(PIVOT + gain * (planes - PIVOT), sigma)
+        gain = level / sigma
+        clean = self._in_tiles(PIVOT + gain * (planes - PIVOT), level)
         return PIVOT + (clean - PIVOT) / gain
 
     def _in_tiles(self, planes: FloatArray, sigma: float) -> FloatArray:
@@ -154,7 +165,7 @@ class TorchDenoiser:
         """Call the network on one window."""
         torch = require("torch")
         kind = next((p for p in self.net.parameters() if p.is_floating_point()), torch.zeros(1))
-        x = torch.from_numpy(np.array(planes)).to(dtype=kind.dtype, device=kind.device)[None]
+        x = torch.from_numpy(np.array(planes)).to(kind.dtype).to(kind.device)[None]
         level = torch.full((1, 1, 1, 1), sigma, dtype=kind.dtype, device=kind.device)
         with torch.no_grad():
             if self.takes_sigma == "map":
@@ -164,5 +175,5 @@ class TorchDenoiser:
         if not isinstance(clean, torch.Tensor) or clean.shape != x.shape:
             got = tuple(clean.shape) if isinstance(clean, torch.Tensor) else f"a {type(clean).__name__}"
             raise ValueError(f"network {self.name!r} returned {got} for a batch of shape {tuple(x.shape)}")
-        found: FloatArray = clean[0].to(device="cpu", dtype=torch.float64).numpy()
+        found: FloatArray = clean[0].cpu().double().numpy()
         return found

@@ -42,17 +42,25 @@ def dncnn(
         As for `plugplay.denoisers.from_torch`.
     """
     net = load_network(weights, "dncnn")
-    return _denoiser(net, "dncnn", takes_sigma=False, level=_level(weights, noise_level), device=device, tile=tile)
+    return _denoiser(net, takes_sigma=False, noise_level=_level(weights, noise_level), device=device, tile=tile)
 
 
 def ffdnet(*, weights: str | os.PathLike[str], device: str = "cpu", tile: int | None = 512) -> TorchDenoiser:
-    """Make an FFDNet, gray or colour, of any depth and width; parameters as for `dncnn`."""
-    return _denoiser(load_network(weights, "ffdnet"), "ffdnet", takes_sigma=True, level=None, device=device, tile=tile)
+    """Make an FFDNet, gray or colour, of any depth and width; trained for sigma up to 75/255.
+
+    Parameters are as for `dncnn`; above its largest sigma the input is rescaled.
+    """
+    net = load_network(weights, "ffdnet")
+    return _denoiser(net, takes_sigma=True, max_sigma=75 / 255, device=device, tile=tile)
 
 
 def drunet(*, weights: str | os.PathLike[str], device: str = "cpu", tile: int | None = 512) -> TorchDenoiser:
-    """Make a DRUNet, gray or colour, of any depth and widths; parameters as for `dncnn`."""
-    return _denoiser(load_network(weights, "drunet"), "drunet", takes_sigma="map", level=None, device=device, tile=tile)
+    """Make a DRUNet, gray or colour, of any depth and widths; trained for sigma up to 50/255.
+
+    Parameters are as for `dncnn`; above its largest sigma the input is rescaled.
+    """
+    net = load_network(weights, "drunet")
+    return _denoiser(net, takes_sigma="map", max_sigma=50 / 255, device=device, tile=tile)
 
 
 def load_network(path: str | os.PathLike[str], name: str) -> Any:
@@ -102,10 +110,10 @@ def _level(weights: str | os.PathLike[str], noise_level: float | Literal["blind"
 
 def _denoiser(
     net: Any,
-    name: str,
     *,
     takes_sigma: bool | Literal["map"],
-    level: float | None,
+    noise_level: float | None = None,
+    max_sigma: float | None = None,
     device: str,
     tile: int | None,
 ) -> TorchDenoiser:
@@ -113,10 +121,11 @@ def _denoiser(
         net,
         takes_sigma=takes_sigma,
         channels=net.channels,
-        noise_level=level,
+        noise_level=noise_level,
+        max_sigma=max_sigma,
         device=device,
         multiple=net.multiple,
         tile=tile,
         overlap=net.reach,
-        name=name,
+        name=net.title.lower(),
     )
