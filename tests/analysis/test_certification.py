@@ -165,6 +165,17 @@ def test_colour_and_reports(astronaut):
     assert pp.certify(run(term, TotalVariation(), MONOTONE, max_iter=4), term, "tv").behaved
 
 
+@pytest.mark.parametrize("boundary", ["circular", "reflect", "unknown"])
+def test_what_restore_returns_can_be_certified(camera, boundary):
+    """Eight-bit data, single precision, an iterative step, an unknown image larger than the frame."""
+    model = pp.models.Deblurring(pp.kernels.motion(7, 20), boundary=boundary)
+    y = np.round(255 * np.clip(model.simulate(camera[:40, :40], noise=0.01, rng=0), 0, 1)).astype(np.uint8)
+    result = pp.restore(y, model, denoiser=shrink, lam=LAM, schedule=pp.Monotone(rho0=0.05, gamma=1.5), max_iter=30)
+    certificate = pp.certify(result, result.parameters.model.data_term((y / 255).astype(np.float32)), shrink)
+    assert certificate.behaved, str(certificate)
+    assert certificate.covered
+
+
 def test_broken_records_are_found(term):
     result = run(term, shrink, MONOTONE)
     for name, culprit in (("delta", 3), ("dual", 2)):

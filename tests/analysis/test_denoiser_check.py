@@ -233,6 +233,43 @@ def test_mistakes_are_reported_not_raised(denoiser, culprit, message):
     json.dumps(report.to_dict(), allow_nan=False)
 
 
+class WithSession:
+    """Remembers the last image of a session; two kinds of mistakes can be planted."""
+
+    def __init__(self, *, shared=False, broken=False):
+        self.memory, self.shared, self.broken = [], shared, broken
+
+    def __call__(self, image, sigma):
+        return shrink(image, sigma)
+
+    def session(self):
+        if self.broken:
+            raise RuntimeError("no sessions today")
+        memory = self.memory if self.shared else []
+
+        def denoise(image, sigma):
+            output = shrink(image, sigma) + 1e-3 * len(memory)
+            memory.append(image)
+            return output
+
+        return denoise
+
+
+@pytest.mark.parametrize(
+    ("denoiser", "passed", "detail"),
+    [
+        (shrink, True, "none is offered"),
+        (WithSession(), True, "two sessions know nothing of each other"),
+        (WithSession(shared=True), False, "a session knows what another one has seen"),
+        (WithSession(broken=True), False, "session() raised RuntimeError: no sessions today"),
+    ],
+)
+def test_sessions(denoiser, passed, detail):
+    (check,) = [c for c in conformance(Probe(denoiser), 16, np.random.default_rng(0)) if c.name == "session"]
+    assert check.passed == passed
+    assert check.detail == detail
+
+
 def test_a_denoiser_that_always_fails_has_nothing_to_save(tmp_path):
     report = pp.check_denoiser(raises, size=16)
     assert report.boundedness is report.expansiveness is report.calibration is None

@@ -25,7 +25,8 @@ class Certificate:
     constant, slope : float
         C and L: the largest over the run, or C as it was given.
     c_prime, largest : float
-        C' of ``delta <= C'/sqrt(rho)``, and the largest ``delta sqrt(rho)`` of the run.
+        C' of ``delta <= C'/sqrt(rho)``, and the largest ``delta sqrt(rho)`` of the run from the fourth iteration on,
+        where the bound begins.
     rate : float
         The factor by which delta fell per iteration in the second half of the run; NaN for fewer than 8 iterations.
     promised_rate : float

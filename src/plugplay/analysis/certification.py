@@ -114,7 +114,7 @@ def certify(
         constant=bounds.constant,
         slope=bounds.slope,
         c_prime=bounds.c_prime,
-        largest=float((history.delta * np.sqrt(history.rho)).max()),
+        largest=_largest((history.delta * np.sqrt(history.rho))[FIRST_DELTA:]),
         rate=_rate(history),
         promised_rate=_promised_rate(schedule, history),
         bounds=checks,

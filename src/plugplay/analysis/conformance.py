@@ -20,7 +20,7 @@ SIGMA = 0.1
 
 
 def conformance(probe: Probe, size: int, rng: np.random.Generator) -> tuple[Check, ...]:
-    """Check shape, dtype, range, colour, small sizes, all sigmas, determinism, and that the input stays as it is."""
+    """Check shape, dtype, range, colour, small sizes, sigmas, determinism, sessions, and that the input stays as is."""
     gray = np.clip(pictures.natural(size) + SIGMA * rng.standard_normal((size, size)), 0, 1)
     colour = pictures.colour(min(size, 64))
     other = rng.random(gray.shape)
@@ -62,6 +62,17 @@ def conformance(probe: Probe, size: int, rng: np.random.Generator) -> tuple[Chec
         probe.output(gray, SIGMA, writable=True)
         yield "the input was compared before and after, and may be read-only"
 
+    def remembered() -> Iterator[str]:
+        first, second = probe.session(), probe.session()
+        if first is None or second is None:
+            yield "none is offered"
+            return
+        began = first.output(gray, 2 * SIGMA)
+        first.output(other, SIGMA)
+        if not np.array_equal(began, second.output(gray, 2 * SIGMA)):
+            raise DenoiserFailedError("a session knows what another one has seen")
+        yield "two sessions know nothing of each other"
+
     return (
         _check("shape and dtype", kinds),
         _check("sigma from 0 to 3", strengths),
@@ -69,6 +80,7 @@ def conformance(probe: Probe, size: int, rng: np.random.Generator) -> tuple[Chec
         _check("small and odd sizes", sizes),
         _check("determinism", repeated),
         _check("input left alone", untouched),
+        _check("session", remembered),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay._checks import FloatArray
-from plugplay.denoisers.base import name_of
+from plugplay.denoisers.base import SessionDenoiser, name_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +31,15 @@ class Probe:
         self.name = name_of(denoiser)
         self.calls = 0
         self._denoiser = denoiser
+
+    def session(self) -> Probe | None:
+        """Return a probe of a session, or None if the denoiser does not offer one."""
+        if not isinstance(self._denoiser, SessionDenoiser):
+            return None
+        try:
+            return Probe(self._denoiser.session())
+        except Exception as error:
+            raise DenoiserFailedError(f"session() raised {type(error).__name__}: {error}") from error
 
     def __call__(self, image: FloatArray, sigma: float) -> FloatArray:
         """Return the denoised image in double precision."""

@@ -241,3 +241,11 @@ def test_a_network_restores(camera):
     assert pp.psnr(result.image, camera) > pp.psnr(y, camera) + 0.5
     assert result.parameters.denoiser == "Blend"
     assert math.isfinite(result.history.delta[-1])
+
+
+def test_the_checks_take_networks():
+    report = pp.check_denoiser(pp.denoisers.from_torch(Blend(), channels=1), size=16)
+    assert report.passed, str(report)
+    assert report.boundedness.bounded  # the share of the mean is at most 10 sigma
+    fixed = pp.denoisers.from_torch(Shrink(), takes_sigma=False)
+    assert not pp.check_denoiser(fixed, size=16).boundedness.bounded  # always the same, however small sigma is
