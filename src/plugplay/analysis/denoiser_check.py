@@ -50,7 +50,7 @@ def check_denoiser(
     size : int
         Side of the square test images, at least 16.
     effort : {"quick", "thorough"}
-        About 600 or 7000 calls.
+        About 600 calls, or ten times as many.
     rng : numpy.random.Generator or int
         Source of noise and of the searches.
 

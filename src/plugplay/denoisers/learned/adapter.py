@@ -16,7 +16,7 @@ from plugplay.denoisers.learned.tiling import round_up, tiles
 __all__ = ["TorchDenoiser", "from_torch"]
 
 # The middle of [0, 1]: a rescaled image moves away from it to both sides and stays as near to what the network was
-# trained on as it can. For a DnCNN trained at 25/255, rescaling about 0 instead is 0.3 dB worse at 5/255 and 50/255.
+# trained on as it can. Rescaling about 0 would make it darker or brighter than anything the network has seen.
 PIVOT = 0.5
 
 
