@@ -175,12 +175,20 @@ def test_bad_denoisers_are_named(term, denoiser, error, message):
     assert message in str(caught.value)
 
 
-def test_a_denoiser_s_own_error_passes_through(term):
+@pytest.mark.parametrize(
+    ("raised", "seen"), [(RuntimeError, RuntimeError), (ValueError, ValueError), (KeyError, RuntimeError)]
+)
+def test_a_denoiser_s_own_error_names_it_and_the_iteration(term, raised, seen):
     def broken(image, sigma):
-        raise RuntimeError("out of cheese")
+        if sigma < 0.09:  # the second iteration
+            raise raised("out of cheese")
+        return image
 
-    with pytest.raises(RuntimeError, match="out of cheese"):
+    with pytest.raises(seen) as caught:
         pp.pnp_admm(term, broken, schedule=SCHEDULE, lam=1e-3)
+    assert f"denoiser 'broken' at iteration 2 (sigma 0.0877) raised {raised.__name__}: " in str(caught.value)
+    assert "out of cheese" in str(caught.value)
+    assert isinstance(caught.value.__cause__, raised)
 
 
 def test_a_denoiser_cannot_spoil_the_iterates(term):

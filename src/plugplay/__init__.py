@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from plugplay import denoisers, kernels, models
     from plugplay.admm import pnp_admm
+    from plugplay.analysis.certification import certify
+    from plugplay.analysis.denoiser_check import check_denoiser
     from plugplay.analysis.model_check import check_model
     from plugplay.metrics import psnr
     from plugplay.restoration import deblur, denoise, inpaint, restore, single_photon, super_resolve
@@ -38,6 +40,8 @@ __all__ = [
     "State",
     "Status",
     "__version__",
+    "certify",
+    "check_denoiser",
     "check_model",
     "deblur",
     "denoise",
@@ -62,6 +66,8 @@ _HOME = {
     "Result": "plugplay.results",
     "State": "plugplay.results",
     "Status": "plugplay.results",
+    "certify": "plugplay.analysis.certification",
+    "check_denoiser": "plugplay.analysis.denoiser_check",
     "check_model": "plugplay.analysis.model_check",
     "pnp_admm": "plugplay.admm",
     "psnr": "plugplay.metrics",

@@ -198,7 +198,11 @@ class _Loop:
         where = f"denoiser {self.parameters.denoiser!r} at iteration {iteration + 1} (sigma {sigma:.3g})"
         given = noisy.copy()
         given.setflags(write=False)
-        output = np.asarray(self.denoise(given, sigma))
+        try:
+            output = np.asarray(self.denoise(given, sigma))
+        except Exception as error:
+            kind = type(error) if type(error) in (ValueError, TypeError) else RuntimeError
+            raise kind(f"{where} raised {type(error).__name__}: {error}") from error
         if output.dtype.kind != "f":
             raise TypeError(f"{where} returned an array of dtype {output.dtype}; floats are needed")
         if output.shape != noisy.shape:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from plugplay import __version__
+from plugplay.cli.check_denoiser import check_denoiser
 from plugplay.cli.demo import demo
 
 __all__ = ["app", "main"]
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(check_denoiser)
 app.command()(demo)
 
 

@@ -14,6 +14,7 @@ from plugplay.denoisers.base import (
     open_session,
     per_channel,
 )
+from plugplay.denoisers.learned.adapter import from_torch
 
 if TYPE_CHECKING:
     from plugplay.denoisers.bm3d import BM3D
@@ -24,6 +25,7 @@ __all__ = [
     "DenoiserInfo",
     "SessionDenoiser",
     "available",
+    "from_torch",
     "get",
     "open_session",
     "per_channel",

@@ -85,6 +85,9 @@ BUILT_IN: Mapping[str, DenoiserInfo] = {
         DenoiserInfo("bm3d", "block-matching and 3-D filtering, gray and colour", "plugplay.denoisers.bm3d:BM3D"),
         DenoiserInfo("tv", "total variation (Chambolle)", "plugplay.denoisers.tv:TotalVariation"),
         DenoiserInfo("wavelet", "wavelet thresholding (BayesShrink)", "plugplay.denoisers.wavelet:Wavelet"),
+        DenoiserInfo("dncnn", "DnCNN, your weights (PyTorch)", "plugplay.denoisers.learned.published:dncnn"),
+        DenoiserInfo("ffdnet", "FFDNet, your weights (PyTorch)", "plugplay.denoisers.learned.published:ffdnet"),
+        DenoiserInfo("drunet", "DRUNet, your weights (PyTorch)", "plugplay.denoisers.learned.published:drunet"),
     )
 }
 

@@ -1,0 +1,68 @@
+"""``plugplay check-denoiser``: what a denoiser keeps, and what the theory guarantees with it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from plugplay.denoisers.base import Denoiser
+
+__all__ = ["check_denoiser"]
+
+
+def check_denoiser(
+    denoiser: Annotated[
+        str, typer.Argument(help="A name that `plugplay denoisers` lists, or module:function of your own.")
+    ],
+    effort: Annotated[Literal["quick", "thorough"], typer.Option(help="How long to search.")] = "quick",
+    size: Annotated[int, typer.Option(help="Side of the test images.")] = 64,
+    weights: Annotated[Path | None, typer.Option(help="Weight file of a learned denoiser.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the figures as JSON.")] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the pair with the largest kappa and the worst image (npz).")
+    ] = None,
+) -> None:
+    """Check a denoiser's contract, boundedness, expansiveness and calibration; the exit code is 1 if it fails.
+
+    Example: plugplay check-denoiser my_module:my_denoiser --save pair.npz
+    """
+    import plugplay as pp
+
+    report = pp.check_denoiser(_denoiser(denoiser, weights), effort=effort, size=size)
+    typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
+    if save is not None:
+        report.save(save)
+        typer.echo(f"wrote {save}", err=True)
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def _denoiser(text: str, weights: Path | None) -> Denoiser:
+    import plugplay as pp
+
+    module, colon, attribute = text.partition(":")
+    if not colon:
+        return pp.denoisers.get(text) if weights is None else pp.denoisers.get(text, weights=weights)
+    if weights is not None:
+        raise ValueError("--weights goes with a learned denoiser's name, not with module:function")
+    # As with `python -m`: what lies in the current directory can be imported.
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: object = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{text!r} cannot be imported: {error}") from None
+    finally:
+        sys.path.remove(str(Path.cwd()))
+    made = found() if isinstance(found, type) else found
+    if not callable(made):
+        raise TypeError(f"{text!r} is {made!r}; a callable (image, sigma) -> image is needed")
+    denoiser: Denoiser = made
+    return denoiser
