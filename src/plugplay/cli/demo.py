@@ -37,17 +37,7 @@ def demo(
 
     typer.echo(f"A photograph of {truth.shape[0]} x {truth.shape[1]} pixels, blurred by motion, with noise 3/255.")
     with Progress(limit=40, label=f"restoring with {denoiser}") as progress:
-        result = pp.restore(
-            blurred,
-            camera,
-            denoiser=denoiser,
-            noise=NOISE,
-            lam=1.5e-4,
-            schedule=pp.Monotone(rho0=4e-3, gamma=1.2),
-            max_iter=40,
-            reference=truth,
-            callback=progress.update,
-        )
+        result = pp.deblur(blurred, camera.kernel, denoiser=denoiser, reference=truth, callback=progress.update)
     before, after = pp.psnr(blurred, truth), pp.psnr(result.image, truth)
     typer.echo(f"PSNR before {before:.2f} dB, after {after:.2f} dB, {len(result.history)} iterations.")
     typer.echo(str(result.status))
