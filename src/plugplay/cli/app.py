@@ -9,6 +9,7 @@ import typer
 
 from plugplay import __version__
 from plugplay.cli.demo import demo
+from plugplay.cli.denoisers import denoisers
 
 __all__ = ["app", "main"]
 
@@ -20,6 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(denoisers)
 
 
 def _show_version(wanted: bool) -> None:

@@ -28,7 +28,7 @@ def patch_and_width(sigma: float, channels: int = 1) -> tuple[int, float]:
     the paper's formula, up to 20/255, where larger patches with a smaller h take over, unless they have three channels.
     """
     if sigma < 20 / 255:
-        return radius_for(9, channels), 1.0
+        return radius_for(9, channels), math.pow(channels, -0.1)
     return radius_for(25, channels), 0.85
 
 
@@ -39,7 +39,7 @@ class DoublyStochasticNonLocalMeans:
     :math:`d_{ij}` is the mean squared difference of the patches around pixels i and j, for pixels within a window of
     each other. The positive diagonal matrix D makes all rows and columns of :math:`\tilde W` sum to one; it is found
     by the Sinkhorn-Knopp iteration, in the form that keeps the matrix symmetric. Patches are 3 x 3 with
-    :math:`h = \sigma` below :math:`\sigma = 20/255`, and 5 x 5 (3 x 3 in colour) with :math:`h = 0.85\,\sigma` above.
+    :math:`h = \sigma\,C^{-0.1}` for C channels below :math:`\sigma = 20/255`, and 5 x 5 (3 x 3 in colour) with :math:`h = 0.85\,\sigma` above.
 
     For a fixed image :math:`\tilde W` is a symmetric averaging matrix, but it depends on the image, so that the
     denoiser is expansive all the same: Appendix A of the paper.
@@ -141,7 +141,7 @@ class DoublyStochasticNonLocalMeans:
             values += [weight[y, x], weight[y, x]]
         i, j = np.concatenate(rows), np.concatenate(columns)
         d = scaling.ravel()
-        return coo_matrix((np.concatenate(values) * d[i] * d[j], (i, j)), shape=(size, size)).tocsr()
+        return coo_matrix((np.concatenate(values) * (d[i] * d[j]), (i, j)), shape=(size, size)).tocsr()
 
     def _balanced(
         self, image: FloatArray, sigma: float, run: Runner, pieces: Pieces

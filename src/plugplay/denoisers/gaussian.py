@@ -41,7 +41,7 @@ class Gaussian:
     >>> import numpy as np
     >>> dot = np.zeros((5, 5)); dot[2, 2] = 1
     >>> Gaussian()(dot, 0.1).round(2)[2]
-    array([0.02, 0.1 , 0.18, 0.1 , 0.02])
+    array([0.02, 0.1 , 0.19, 0.1 , 0.02])
     """
 
     name: ClassVar[str] = "gaussian"

@@ -24,7 +24,7 @@ def window_and_limit(sigma: float) -> tuple[int, float]:
     The best mean PSNR over crops of scikit-image's camera, coins, astronaut and coffee. The limit gains 0.5 to 3 dB
     below 25/255, where most of what the median removes is detail, and nothing above 75/255.
     """
-    radius = 1 + sum(sigma > bound for bound in (0.07, 0.22, 0.45))
+    radius = 1 + sum(sigma > bound for bound in (0.07, 0.18, 0.45))
     return radius, min(1 + 7 * sigma, 3.0)
 
 
@@ -32,7 +32,7 @@ def window_and_limit(sigma: float) -> tuple[int, float]:
 class Median:
     r"""Move every pixel towards the median m of its window: :math:`v = x + \min(\max(m - x, -l\sigma), l\sigma)`.
 
-    The window has 3 x 3 pixels up to :math:`\sigma = 0.07`, then 5 x 5, from 0.22 on 7 x 7 and from 0.45 on 9 x 9;
+    The window has 3 x 3 pixels up to :math:`\sigma = 0.07`, then 5 x 5, from 0.18 on 7 x 7 and from 0.45 on 9 x 9;
     :math:`l = 1 + 7\,\sigma`, at most 3.
 
     A plain median is not bounded in the sense of the paper: it removes a thin line however small sigma is. With
