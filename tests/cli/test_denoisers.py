@@ -1,16 +1,22 @@
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import plugplay as pp
 
+# The child must run the code under test, whichever plugplay is installed.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pp.__file__).parents[1])}
+
 
 def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "plugplay", *arguments], capture_output=True, text=True, check=True)
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
 
 
 def test_the_table_has_a_line_for_every_denoiser():
-    lines = run("denoisers").stdout.splitlines()
+    lines = run("-m", "plugplay", "denoisers").stdout.splitlines()
     assert lines[0].split() == ["name", "what", "it", "is", "speed", "colour", "needs"]
     assert [line.split()[0] for line in lines[1:]] == list(pp.denoisers.available())
     tv = next(line for line in lines if line.startswith("tv "))
@@ -19,7 +25,7 @@ def test_the_table_has_a_line_for_every_denoiser():
 
 
 def test_json_is_what_available_says():
-    rows = json.loads(run("denoisers", "--json").stdout)
+    rows = json.loads(run("-m", "plugplay", "denoisers", "--json").stdout)
     assert {row["name"]: row["summary"] for row in rows} == {
         name: info.summary for name, info in pp.denoisers.available().items()
     }
@@ -52,4 +58,4 @@ def test_listing_imports_nothing_heavy():
         "except SystemExit: pass\n"
         "assert not {'numba', 'skimage', 'scipy.ndimage'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    run("-c", code)

@@ -39,7 +39,8 @@ class DoublyStochasticNonLocalMeans:
     :math:`d_{ij}` is the mean squared difference of the patches around pixels i and j, for pixels within a window of
     each other. The positive diagonal matrix D makes all rows and columns of :math:`\tilde W` sum to one; it is found
     by the Sinkhorn-Knopp iteration, in the form that keeps the matrix symmetric. Patches are 3 x 3 with
-    :math:`h = \sigma\,C^{-0.1}` for C channels below :math:`\sigma = 20/255`, and 5 x 5 (3 x 3 in colour) with :math:`h = 0.85\,\sigma` above.
+    :math:`h = \sigma\,C^{-0.1}` for C channels below :math:`\sigma = 20/255`, and 5 x 5 (3 x 3 in colour) with
+    :math:`h = 0.85\,\sigma` above.
 
     For a fixed image :math:`\tilde W` is a symmetric averaging matrix, but it depends on the image, so that the
     denoiser is expansive all the same: Appendix A of the paper.

@@ -8,17 +8,18 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
 from plugplay._checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._jit import Scalar, decay, jit, strips, threads
-from plugplay.denoisers.gaussian import blur_width
+from plugplay.denoisers.gaussian import blur, blur_width
 
 __all__ = ["Recursive"]
 
 # Rows that are filtered side by side in one vector register.
 LANES = 8
+# Rows or columns that a thread gets at a time.
+ROWS = 128
 
 
 ITERATIONS = 3
@@ -80,14 +81,15 @@ class Recursive:
         noisy, sigma = checked(image, sigma)
         if is_negligible(sigma):
             return noisy.copy()
-        guide = np.atleast_3d(gaussian_filter(noisy, blur_width(sigma), mode="reflect", axes=(0, 1)))
+        workers = check_workers(self.workers)
+        planes = np.ascontiguousarray(np.moveaxis(np.atleast_3d(noisy), 2, 0))
         smooth = recursive_filter(
-            np.ascontiguousarray(np.moveaxis(np.atleast_3d(noisy), 2, 0)),
-            np.ascontiguousarray(np.moveaxis(guide, 2, 0)),
+            planes,
+            blur(planes, blur_width(sigma), workers),
             spatial=SPATIAL,
-            tonal=tonal_width(sigma, guide.shape[2]),
+            tonal=tonal_width(sigma, planes.shape[0]),
             iterations=ITERATIONS,
-            workers=check_workers(self.workers),
+            workers=workers,
         )
         return np.ascontiguousarray(np.moveaxis(smooth, 0, 2)).reshape(noisy.shape)
 
@@ -104,7 +106,7 @@ def recursive_filter(
     rate = x.dtype.type(math.sqrt(2) / first)
     slope = x.dtype.type(spatial / tonal)
     across, down = np.empty((height, width), x.dtype), np.empty((height, width), x.dtype)
-    rows, columns = strips(height, 128), strips(width, 128)
+    rows, columns = strips(height, ROWS), strips(width, ROWS)
     with threads(workers, max(len(rows), len(columns))) as run:
         run(partial(_coefficients, guide, rate, slope, across, down), rows)
         for k in range(iterations):

@@ -38,7 +38,7 @@ def weight(sigma: float, channels: int = 1) -> float:
 # Iterations between two looks at the duality gap; a strip needs as many extra rows above and below.
 STRIDE = 8
 # Rows of a strip: enough for the extra rows to weigh little, few enough for the cache.
-ROWS = 48
+ROWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,9 @@ from plugplay.denoisers._jit import Runner, Scalar, jit, strips, threads
 
 __all__ = ["Wavelet"]
 
+# Rows of a strip: a level is so little work that more strips would not pay.
+ROWS = 128
+
 
 def threshold_factor(sigma: float) -> float:
     """Return what BayesShrink's threshold is multiplied by.
@@ -97,7 +100,7 @@ def shrink(x: FloatArray, sigma: float, *, levels: int, factor: float, workers: 
     """Denoise channels-first `x`, whose noise has the standard deviation sigma in every channel."""
     reach = 2**levels - 1
     extended = np.pad(x, ((0, 0), (reach, reach), (reach, reach)), mode="symmetric")
-    with threads(workers, len(strips(x.shape[1] + reach))) as run:
+    with threads(workers, len(strips(x.shape[1] + reach, ROWS))) as run:
         return np.stack([_shrink_plane(plane, sigma, levels, factor, run) for plane in extended])
 
 
@@ -109,7 +112,7 @@ def _shrink_plane(plane: FloatArray, sigma: float, levels: int, factor: float, r
         step = 2**level
         height, width = coarse.shape[0] - step, coarse.shape[1] - step
         bands = np.empty((4, height, width), plane.dtype)
-        energy = np.sum(run(partial(_analyse, coarse, step, bands), strips(height)), axis=0)
+        energy = np.sum(run(partial(_analyse, coarse, step, bands), strips(height, ROWS)), axis=0)
         noise = (sigma / 2 ** (level + 1)) ** 2
         thresholds.append([_threshold(power / (height * width), noise, factor) for power in energy])
         coarse = bands[0]
@@ -121,7 +124,10 @@ def _shrink_plane(plane: FloatArray, sigma: float, levels: int, factor: float, r
         rows, columns = slice(begin, begin + coarse.shape[0]), slice(begin, begin + coarse.shape[1])
         finer = np.empty((coarse.shape[0] - step, coarse.shape[1] - step), plane.dtype)
         limits = np.array(thresholds[level], plane.dtype)
-        run(partial(_synthesise, coarse, details[level][:, rows, columns], limits, step, finer), strips(finer.shape[0]))
+        run(
+            partial(_synthesise, coarse, details[level][:, rows, columns], limits, step, finer),
+            strips(finer.shape[0], ROWS),
+        )
         coarse = finer
         begin += step
     return coarse
