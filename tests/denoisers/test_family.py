@@ -28,7 +28,7 @@ def images(draw):
 
 
 @family
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(image=images(), sigma=st.one_of(st.sampled_from([0.0, 1e-300, 1e-6, 1e-4, 3.0]), st.floats(0, 3)))
 def test_any_size_any_channels_any_sigma(name, image, sigma):
     given = image.copy()

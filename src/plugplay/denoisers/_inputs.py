@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from plugplay._checks import FloatArray, check_number, float_image
 
-__all__ = ["checked", "is_negligible"]
+__all__ = ["channels_first", "channels_last", "checked", "is_negligible"]
 
 # A noise level this far below the rounding errors of an image on [0, 1] means that there is nothing to do;
 # it also keeps 1 / sigma² within single precision.
@@ -27,3 +28,24 @@ def is_negligible(sigma: float) -> bool:
     (True, False)
     """
     return sigma < NEGLIGIBLE
+
+
+def channels_first(image: FloatArray) -> FloatArray:
+    """Return a copy of the image as ``(C, H, W)``.
+
+    Always a copy, so that kernels see one kind of array and are compiled once: for Numba, a read-only array or one with
+    another order in memory has another type.
+    """
+    return np.array(np.moveaxis(np.atleast_3d(image), 2, 0), order="C")
+
+
+def channels_last(planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Return ``(C, H, W)`` as the image of shape `shape`, ``(H, W)`` or ``(H, W, C)``, that it came from.
+
+    Examples
+    --------
+    >>> picture = np.random.default_rng(0).random((2, 3))
+    >>> np.array_equal(channels_last(channels_first(picture), picture.shape), picture)
+    True
+    """
+    return np.ascontiguousarray(np.moveaxis(planes, 0, 2)).reshape(shape)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay._checks import FloatArray, check_workers
-from plugplay.denoisers._inputs import checked, is_negligible
+from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._jit import jit, strips, threads
 
 __all__ = ["Gaussian", "blur", "blur_width"]
@@ -67,16 +67,16 @@ class Gaussian:
         noisy, sigma = checked(image, sigma)
         if is_negligible(sigma):
             return noisy.copy()
-        planes = np.ascontiguousarray(np.moveaxis(np.atleast_3d(noisy), 2, 0))
+        planes = channels_first(noisy)
         smooth = blur(planes, blur_width(sigma), check_workers(self.workers))
-        return np.ascontiguousarray(np.moveaxis(smooth, 0, 2)).reshape(noisy.shape)
+        return channels_last(smooth, noisy.shape)
 
 
 def blur(planes: FloatArray, width: float, workers: int) -> FloatArray:
     """Convolve channels-first `planes` with a Gaussian of `width` pixels, cut off at four times that."""
     radius = int(4 * width + 0.5)
     if radius == 0:
-        return planes
+        return planes.copy()
     _, height, columns = planes.shape
     taps = np.exp(-np.square(np.arange(radius + 1)) / (2 * width**2))
     taps = (taps / (2 * taps.sum() - 1)).astype(planes.dtype)

@@ -14,8 +14,9 @@ from plugplay.denoisers._jit import jit, strips, threads
 
 __all__ = ["Median"]
 
-# Columns that are sorted side by side.
-LANES = 64
+# Columns that are sorted side by side. (np.minimum and np.maximum, since the compiler turns min and max in pairs into
+# branches, which are five times slower.)
+LANES = 256
 
 
 def window_and_limit(sigma: float) -> tuple[int, float]:
@@ -109,12 +110,12 @@ def _medians(padded: FloatArray, radius: int, out: FloatArray, first: int, stop:
                         other = held[k]
                         for j in range(lanes):
                             a, b = low[j], other[j]
-                            low[j], other[j] = min(a, b), max(a, b)
+                            low[j], other[j] = np.minimum(a, b), np.maximum(a, b)
                     for k in range(1, live - 1):
                         other = held[k]
                         for j in range(lanes):
                             a, b = other[j], high[j]
-                            other[j], high[j] = min(a, b), max(a, b)
+                            other[j], high[j] = np.minimum(a, b), np.maximum(a, b)
                     live -= 1
                     if taken < count:
                         source = padded[c, i + taken // size, left + taken % size :]

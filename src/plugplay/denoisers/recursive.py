@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from plugplay._checks import FloatArray, check_workers
-from plugplay.denoisers._inputs import checked, is_negligible
+from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._jit import Scalar, decay, jit, strips, threads
 from plugplay.denoisers.gaussian import blur, blur_width
 
@@ -82,7 +82,7 @@ class Recursive:
         if is_negligible(sigma):
             return noisy.copy()
         workers = check_workers(self.workers)
-        planes = np.ascontiguousarray(np.moveaxis(np.atleast_3d(noisy), 2, 0))
+        planes = channels_first(noisy)
         smooth = recursive_filter(
             planes,
             blur(planes, blur_width(sigma), workers),
@@ -91,7 +91,7 @@ class Recursive:
             iterations=ITERATIONS,
             workers=workers,
         )
-        return np.ascontiguousarray(np.moveaxis(smooth, 0, 2)).reshape(noisy.shape)
+        return channels_last(smooth, noisy.shape)
 
 
 def recursive_filter(

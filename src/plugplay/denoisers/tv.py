@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay._checks import FloatArray, check_integer, check_number, check_workers
-from plugplay.denoisers._inputs import checked, is_negligible
+from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._jit import Scalar, jit, strips, threads
 
 __all__ = ["TotalVariation"]
@@ -94,9 +94,9 @@ class TotalVariation:
         noisy, sigma = checked(image, sigma)
         if is_negligible(sigma):
             return noisy.copy()
-        x = np.ascontiguousarray(np.moveaxis(np.atleast_3d(noisy), 2, 0))
+        x = channels_first(noisy)
         smooth = self._minimise(x, weight(sigma, x.shape[0]), self.accuracy * sigma)
-        return np.ascontiguousarray(np.moveaxis(smooth, 0, 2)).reshape(noisy.shape)
+        return channels_last(smooth, noisy.shape)
 
     def _minimise(self, x: FloatArray, strength: float, tolerance: float) -> FloatArray:
         """Return the minimiser for channels-first `x`, to the RMS error `tolerance`."""

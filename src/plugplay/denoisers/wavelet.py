@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
 from plugplay._checks import FloatArray, check_integer, check_workers
-from plugplay.denoisers._inputs import checked, is_negligible
+from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._jit import Runner, Scalar, jit, strips, threads
 
 __all__ = ["Wavelet"]
@@ -85,15 +85,16 @@ class Wavelet:
         noisy, sigma = checked(image, sigma)
         if is_negligible(sigma):
             return noisy.copy()
-        channels = dct(np.moveaxis(np.atleast_3d(noisy), 2, 0), axis=0, norm="ortho")
+        planes = channels_first(noisy)
+        many = planes.shape[0] > 1  # the transform of a single channel is itself
         smooth = shrink(
-            channels,
+            dct(planes, axis=0, norm="ortho") if many else planes,
             sigma,
             levels=self.levels,
             factor=threshold_factor(sigma),
             workers=check_workers(self.workers),
         )
-        return np.ascontiguousarray(np.moveaxis(idct(smooth, axis=0, norm="ortho"), 0, 2)).reshape(noisy.shape)
+        return channels_last(idct(smooth, axis=0, norm="ortho") if many else smooth, noisy.shape)
 
 
 def shrink(x: FloatArray, sigma: float, *, levels: int, factor: float, workers: int) -> FloatArray:
