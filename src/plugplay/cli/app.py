@@ -10,6 +10,7 @@ import typer
 from plugplay import __version__
 from plugplay.cli.check_denoiser import check_denoiser
 from plugplay.cli.demo import demo
+from plugplay.cli.denoisers import denoisers
 
 __all__ = ["app", "main"]
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(check_denoiser)
 app.command()(demo)
+app.command()(denoisers)
 
 
 def _show_version(wanted: bool) -> None:

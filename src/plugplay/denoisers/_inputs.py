@@ -1,0 +1,51 @@
+"""What every built-in does with its two arguments before it starts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plugplay._checks import FloatArray, check_number, float_image
+
+__all__ = ["channels_first", "channels_last", "checked", "is_negligible"]
+
+# A noise level this far below the rounding errors of an image on [0, 1] means that there is nothing to do;
+# it also keeps 1 / sigma² within single precision.
+NEGLIGIBLE = 1e-12
+
+
+def checked(image: ArrayLike, sigma: object) -> tuple[FloatArray, float]:
+    """Return the image and sigma, or raise."""
+    return float_image(image, "image"), check_number(sigma, "sigma", minimum=0)
+
+
+def is_negligible(sigma: float) -> bool:
+    """Tell whether a denoiser should return its input as it is.
+
+    Examples
+    --------
+    >>> is_negligible(0.0), is_negligible(1e-4)
+    (True, False)
+    """
+    return sigma < NEGLIGIBLE
+
+
+def channels_first(image: FloatArray) -> FloatArray:
+    """Return a copy of the image as ``(C, H, W)``.
+
+    Always a copy, so that kernels see one kind of array and are compiled once: for Numba, a read-only array or one with
+    another order in memory has another type.
+    """
+    return np.array(np.moveaxis(np.atleast_3d(image), 2, 0), order="C")
+
+
+def channels_last(planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Return ``(C, H, W)`` as the image of shape `shape`, ``(H, W)`` or ``(H, W, C)``, that it came from.
+
+    Examples
+    --------
+    >>> picture = np.random.default_rng(0).random((2, 3))
+    >>> np.array_equal(channels_last(channels_first(picture), picture.shape), picture)
+    True
+    """
+    return np.ascontiguousarray(np.moveaxis(planes, 0, 2)).reshape(shape)
