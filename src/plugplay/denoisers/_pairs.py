@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay._checks import FloatArray
-from plugplay.denoisers._jit import Scalar, decay, jit, strips, threads
+from plugplay.denoisers._strips import Scalar, decay, strips, threads
+from plugplay.denoisers.compiling import kernel
 
 __all__ = ["half_window", "offset_weights", "planes", "radius_for", "window_average"]
 
@@ -111,7 +112,7 @@ def window_average(
     return image + change
 
 
-@jit
+@kernel
 def offset_weights(
     padded: FloatArray,
     patch: int,
@@ -176,7 +177,7 @@ def offset_weights(
             weights[x] = decay(max(total[x] * scale - cut, np.float32(0.0)))
 
 
-@jit
+@kernel
 def _average_strip(
     padded: FloatArray, offsets: NDArray[np.int64], factors: FloatArray, patch: int, cut: Scalar, first: int, stop: int
 ) -> Float32:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from plugplay._checks import FloatArray, check_integer, check_number, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
-from plugplay.denoisers._jit import Pieces, Runner, jit, strips, threads
 from plugplay.denoisers._pairs import half_window, offset_weights, planes, radius_for
+from plugplay.denoisers._strips import Pieces, Runner, strips, threads
+from plugplay.denoisers.compiling import kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -171,7 +172,7 @@ def _channels(image: FloatArray) -> list[FloatArray]:
     return [image] if image.ndim == 2 else [image[..., c] for c in range(image.shape[2])]
 
 
-@jit
+@kernel
 def _fill(
     padded: FloatArray, offsets: NDArray[np.int64], patch: int, weights: FloatArray, first: int, stop: int
 ) -> None:
@@ -186,7 +187,7 @@ def _fill(
         offset_weights(padded, patch, zero, first, stop, dy, dx, ring, column, total, weights[k, first:stop])
 
 
-@jit
+@kernel
 def _multiply(
     weights: FloatArray, offsets: NDArray[np.int64], vector: FloatArray, product: FloatArray, first: int, stop: int
 ) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from plugplay._checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
-from plugplay.denoisers._jit import jit, strips, threads
+from plugplay.denoisers._strips import strips, threads
+from plugplay.denoisers.compiling import kernel
 
 __all__ = ["Gaussian", "blur", "blur_width"]
 
@@ -90,7 +91,7 @@ def blur(planes: FloatArray, width: float, workers: int) -> FloatArray:
     return smooth
 
 
-@jit
+@kernel
 def _blur_rows(
     planes: FloatArray,
     taps: FloatArray,

@@ -10,7 +10,8 @@ import numpy as np
 
 from plugplay._checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
-from plugplay.denoisers._jit import jit, strips, threads
+from plugplay.denoisers._strips import strips, threads
+from plugplay.denoisers.compiling import kernel
 
 __all__ = ["Median"]
 
@@ -81,7 +82,7 @@ def median_filter(image: FloatArray, radius: int, workers: int) -> FloatArray:
     return np.moveaxis(middle, 0, 2).reshape(image.shape)
 
 
-@jit
+@kernel
 def _medians(padded: FloatArray, radius: int, out: FloatArray, first: int, stop: int) -> None:
     """Fill in the medians of the rows `first` to `stop`.
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from plugplay._checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
-from plugplay.denoisers._jit import Scalar, decay, jit, strips, threads
+from plugplay.denoisers._strips import Scalar, decay, strips, threads
+from plugplay.denoisers.compiling import kernel
 from plugplay.denoisers.gaussian import blur, blur_width
 
 __all__ = ["Recursive"]
@@ -115,7 +116,7 @@ def recursive_filter(
     return smooth
 
 
-@jit
+@kernel
 def _coefficients(
     guide: FloatArray, rate: Scalar, slope: Scalar, across: FloatArray, down: FloatArray, first: int, stop: int
 ) -> None:
@@ -139,7 +140,7 @@ def _coefficients(
             up[j] = decay(np.float32(rate * (1 + slope * up[j])))
 
 
-@jit
+@kernel
 def _filter_rows(x: FloatArray, coefficient: FloatArray, squarings: int, first: int, stop: int) -> None:
     """Run the recursion to the right and back, several rows at a time: one row alone would wait for each sum."""
     channels, _, width = x.shape
@@ -171,7 +172,7 @@ def _filter_rows(x: FloatArray, coefficient: FloatArray, squarings: int, first: 
                     line[j] = lanes[j, r]
 
 
-@jit
+@kernel
 def _filter_columns(x: FloatArray, coefficient: FloatArray, squarings: int, first: int, stop: int) -> None:
     """Run the recursion downwards and back, on the columns `first` to `stop`."""
     channels, height, _ = x.shape

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from plugplay._checks import FloatArray, check_integer, check_number, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
-from plugplay.denoisers._jit import Scalar, jit, strips, threads
+from plugplay.denoisers._strips import Scalar, strips, threads
+from plugplay.denoisers.compiling import kernel
 
 __all__ = ["TotalVariation"]
 
@@ -129,7 +130,7 @@ def _momenta(count: int) -> NDArray[np.float64]:
     return factors
 
 
-@jit
+@kernel
 def _primal_row(
     x: FloatArray, down: FloatArray, across: FloatArray, weight: Scalar, row: int, last: int, out: FloatArray
 ) -> None:
@@ -147,7 +148,7 @@ def _primal_row(
         out[j] -= weight * flow[j - 1]
 
 
-@jit
+@kernel
 def _advance(
     x: FloatArray, now: FloatArray, after: FloatArray, weight: Scalar, momentum: FloatArray, first: int, stop: int
 ) -> None:
@@ -207,7 +208,7 @@ def _advance(
     after[:, :, first:stop] = field[:, :, first - top : stop - top]
 
 
-@jit
+@kernel
 def _gap(x: FloatArray, field: FloatArray, weight: Scalar, smooth: FloatArray, first: int, stop: int) -> float:
     """Fill rows `first` to `stop` of `smooth` with x + weight div p and return their part of the duality gap.
 

@@ -13,7 +13,8 @@ from scipy.fft import dct, idct
 
 from plugplay._checks import FloatArray, check_integer, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
-from plugplay.denoisers._jit import Runner, Scalar, jit, strips, threads
+from plugplay.denoisers._strips import Runner, Scalar, strips, threads
+from plugplay.denoisers.compiling import kernel
 
 __all__ = ["Wavelet"]
 
@@ -139,7 +140,7 @@ def _threshold(power: float, noise: float, factor: float) -> float:
     return factor * noise / signal if signal > 0 else math.inf
 
 
-@jit
+@kernel
 def _analyse(fine: FloatArray, step: int, bands: FloatArray, first: int, stop: int) -> NDArray[np.float64]:
     """Fill rows `first` to `stop` of the four bands and return the sums of squares of the three detail bands."""
     width = bands.shape[2]
@@ -163,12 +164,12 @@ def _analyse(fine: FloatArray, step: int, bands: FloatArray, first: int, stop: i
     return np.array([np.sum(energy[0]), np.sum(energy[1]), np.sum(energy[2])]).astype(np.float64)
 
 
-@jit
+@kernel
 def _soft(value: Scalar, limit: Scalar) -> Scalar:
     return value - min(max(value, -limit), limit)
 
 
-@jit
+@kernel
 def _synthesise(
     coarse: FloatArray, bands: FloatArray, limits: FloatArray, step: int, finer: FloatArray, first: int, stop: int
 ) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plugplay.denoisers.bm3d.compiling import inline
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, load, store
+from plugplay.denoisers.compiling import inline
 
 __all__ = ["load_block", "store_block"]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugplay.denoisers.bm3d.compiling import inline
 from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import (
     LANES,
@@ -28,6 +27,7 @@ from plugplay.denoisers.bm3d.vectors import (
     store,
     upper_of,
 )
+from plugplay.denoisers.compiling import inline
 
 __all__ = ["NEVER", "WIDTH", "block_energies", "distances", "multiply_columns"]
 

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
 from plugplay.denoisers.bm3d.blocks import load_block
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
-from plugplay.denoisers.bm3d.compiling import kernel
 from plugplay.denoisers.bm3d.matching import Matches
 from plugplay.denoisers.bm3d.profiles import Profile
 from plugplay.denoisers.bm3d.shrinkage import (
@@ -28,6 +27,7 @@ from plugplay.denoisers.bm3d.transforms import (
     inverse_dct_block,
 )
 from plugplay.denoisers.bm3d.vectors import Floats, Ints
+from plugplay.denoisers.compiling import kernel
 
 __all__ = ["hard_threshold", "wiener"]
 

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
-from plugplay.denoisers.bm3d.compiling import inline, kernel
 from plugplay.denoisers.bm3d.distances import WIDTH, block_energies, distances, multiply_columns
 from plugplay.denoisers.bm3d.profiles import BLOCK, Stage
 from plugplay.denoisers.bm3d.sorting import (
@@ -32,6 +31,7 @@ from plugplay.denoisers.bm3d.sorting import (
     column_minima,
 )
 from plugplay.denoisers.bm3d.vectors import LANES, Floats, Ints, load_ints, splat_int, store_ints
+from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = ["REACH", "Matches", "match"]
 

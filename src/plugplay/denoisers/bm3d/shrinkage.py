@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.blocks import load_block, store_block
-from plugplay.denoisers.bm3d.compiling import inline
 from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.transforms import (
     biorthogonal_norms,
@@ -35,6 +34,7 @@ from plugplay.denoisers.bm3d.vectors import (
     store,
     total,
 )
+from plugplay.denoisers.compiling import inline
 
 __all__ = [
     "NORMS",

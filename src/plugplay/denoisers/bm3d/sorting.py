@@ -6,7 +6,6 @@ costs.
 
 from __future__ import annotations
 
-from plugplay.denoisers.bm3d.compiling import inline
 from plugplay.denoisers.bm3d.vectors import (
     LANES,
     Int8,
@@ -21,6 +20,7 @@ from plugplay.denoisers.bm3d.vectors import (
     store_ints,
     upper_of,
 )
+from plugplay.denoisers.compiling import inline
 
 __all__ = ["HIGHEST", "bound_16", "bound_32", "collect_16", "collect_32", "column_minima"]
 

@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.denoisers.bm3d.compiling import inline
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store, transpose
+from plugplay.denoisers.compiling import inline
 
 # Rows of the orthonormal DCT-II of length 8: cosines of k pi / 16, halved.
 _C1, _C2, _C3, _C5, _C6, _C7 = (0.5 * math.cos(k * math.pi / 16) for k in (1, 2, 3, 5, 6, 7))

@@ -1,12 +1,14 @@
-"""How the kernels are compiled, and where the compiled code is kept.
+"""How the kernels of denoisers are compiled, and where the compiled code is kept.
+
+Importing this module imports Numba, so only modules that have kernels do.
 
 Numba compiles a kernel when it is first called and keeps the machine code on disk. What this module adds:
 
-* The cache is keyed by the sources of the *whole* package, not only of the file a kernel is in, since a kernel
+* The cache is keyed by the sources of *all* denoisers, not only of the file a kernel is in, since a kernel
   contains the helpers of the other modules.
 * Where nothing can be written, the kernels are compiled in memory; a broken cache file counts as none.
-* The first compilation says what it is doing, as a warning of the logger ``plugplay``, which goes to stderr
-  unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
+* The first compilation for a denoiser says what it is doing, as a warning of the logger ``plugplay``, which goes to
+  stderr unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
 
 The directory is Numba's choice: ``NUMBA_CACHE_DIR`` if set, else ``__pycache__`` beside the sources, else, for a
 read-only installation, the user's cache directory (``XDG_CACHE_HOME``, ``~/.cache``).
@@ -33,7 +35,8 @@ __all__ = ["inline", "kernel"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
-_announced = threading.Event()
+_announced: set[str] = set()
+_lock = threading.Lock()
 
 
 def kernel(function: Function) -> Function:
@@ -42,7 +45,7 @@ def kernel(function: Function) -> Function:
     try:
         dispatcher._cache = _PackageCache(function)
     except (RuntimeError, OSError):  # no directory can be written
-        dispatcher._cache = _NoCache()
+        dispatcher._cache = _NoCache(function)
     return cast("Function", dispatcher)
 
 
@@ -51,18 +54,24 @@ def inline(function: Function) -> Function:
     return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
-def _announce(message: str) -> None:
-    """Say that the kernels are being compiled, when the first of them is."""
-    if not _announced.is_set():
-        _announced.set()
-        _log.warning(message)
+def _announce(function: Callable[..., Any], circumstance: str = "") -> None:
+    """Say that the kernels of a denoiser are being compiled, when the first of them is."""
+    denoiser = function.__module__.removeprefix("plugplay.denoisers.").partition(".")[0].strip("_")
+    with _lock:
+        first = denoiser not in _announced
+        _announced.add(denoiser)
+    if first:
+        _log.warning("compiling %s once, about 10 s%s", denoiser, circumstance)
 
 
 class _NoCache(NullCache):
     """For installations that have nowhere to keep compiled code."""
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
     def load_overload(self, sig: Any, target_context: Any) -> None:  # noqa: ARG002
-        _announce("compiling BM3D, about 10 s, as no directory for compiled code can be written: set NUMBA_CACHE_DIR")
+        _announce(self._function, " in every process: set NUMBA_CACHE_DIR to a directory that can be written")
 
 
 class _PackageCache(FunctionCache):
@@ -70,6 +79,7 @@ class _PackageCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
+        self._function = function
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, fingerprint())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -80,7 +90,7 @@ class _PackageCache(FunctionCache):
             found = None
             self._forget()
         if found is None:
-            _announce("compiling BM3D once, about 10 s")
+            _announce(self._function)
         return found
 
     def _forget(self) -> None:
@@ -98,7 +108,7 @@ class _PackageCache(FunctionCache):
 def fingerprint() -> str:
     """Return a hash of everything the machine code depends on, apart from the CPU, which Numba looks at."""
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()

@@ -1,21 +1,17 @@
-"""How the kernels of the small denoisers are compiled, and how strips of rows are given to threads.
-
-Importing this module imports Numba, so only modules of denoisers that have kernels do.
-"""
+"""What the kernels of the small denoisers share: a fast exponential, and strips of rows given to threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 
-__all__ = ["decay", "jit", "strips", "threads"]
+from plugplay.denoisers.compiling import kernel
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+__all__ = ["decay", "strips", "threads"]
 
 Scalar: TypeAlias = np.floating[Any]
 Pieces: TypeAlias = list[tuple[int, int]]
@@ -25,17 +21,7 @@ Runner: TypeAlias = Callable[[Callable[..., Any], Pieces], list[Any]]
 STRIP = 32
 
 
-def jit(function: Function) -> Function:
-    """Compile `function` when it is first called and keep the machine code on disk.
-
-    Kernels run without the interpreter's lock and start no threads of their own: Numba's are not safe when two
-    Python threads call at once.
-    """
-    compiled = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function)
-    return cast("Function", compiled)
-
-
-@jit
+@kernel
 def decay(t: np.float32) -> np.float32:
     """Return exp(-t) for t >= 0, to a relative error of 2e-6 up to t = 32 and 0 beyond.
 
