@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plugplay import denoisers, kernels, models
+    from plugplay import denoisers, imageio, kernels, models, photon_cubes
     from plugplay.admm import pnp_admm
     from plugplay.analysis.model_check import check_model
     from plugplay.metrics import psnr
@@ -40,9 +40,11 @@ __all__ = [
     "deblur",
     "denoise",
     "denoisers",
+    "imageio",
     "inpaint",
     "kernels",
     "models",
+    "photon_cubes",
     "pnp_admm",
     "psnr",
     "restore",
@@ -69,7 +71,7 @@ _HOME = {
     "denoise": "plugplay.restoration",
     "deblur": "plugplay.restoration",
 }
-_SUBPACKAGES = {"denoisers", "kernels", "models"}
+_SUBPACKAGES = {"denoisers", "imageio", "kernels", "models", "photon_cubes"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,300 @@
+"""Photon cubes: binary frames in files of any size, reduced to counts of ones for each pixel.
+
+Whether a pixel is K x K jots in one frame, one jot in T frames, or both, all that its likelihood needs is how many
+of its jots fired and how many could have. A cube is therefore read once, block by block, and never held.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from plugplay._checks import check_integer, check_mask, check_same_shape, frozen
+from plugplay._records import Fingerprinted
+from plugplay.imageio.record import ImageFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["PhotonCounts", "count_ones"]
+
+# Memory of one block of unpacked jots.
+BLOCK_BYTES = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class PhotonCounts(Fingerprinted):
+    """How many jots of each pixel fired.
+
+    Attributes
+    ----------
+    ones : array ``(H, W)`` of int64
+        Jots that fired, over all frames.
+    trials : array ``(H, W)`` of int64
+        Jots that could have fired; 0 where all jots of a pixel were left out.
+    oversampling : int
+        K, the jots along each side of a pixel.
+    frames : int
+        T, the number of frames.
+    """
+
+    ones: NDArray[np.int64]
+    trials: NDArray[np.int64]
+    oversampling: int
+    frames: int
+
+
+class Cube(Protocol):
+    """An array, in memory or not, that gives blocks along its first axis."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __getitem__(self, block: slice, /) -> Any:
+        """Return a block."""
+        ...
+
+
+def count_ones(
+    source: str | os.PathLike[str] | ArrayLike,
+    *,
+    oversampling: int = 1,
+    packed_axis: int | None = None,
+    bit_order: Literal["big", "little"] = "big",
+    frame_shape: tuple[int, int] | None = None,
+    time_axis: int | None = None,
+    frames: int | None = None,
+    variable: str | None = None,
+    mask: ArrayLike | None = None,
+) -> PhotonCounts:
+    """Count the ones of a photon cube.
+
+    Parameters
+    ----------
+    source : path or array
+        A binary cube ``(T, H, W)`` or a single frame ``(H, W)``: an array, an NPY file (memory-mapped), a MATLAB
+        file, or a raw BIN file of bit-packed frames, which needs `frame_shape`.
+    oversampling : int
+        K, the jots along each side of a pixel.
+    packed_axis : int, optional
+        The axis along which eight jots share a byte, as ``numpy.packbits`` does it; e.g. 2 for ``(T, H, W/8)``.
+        By default bits are not packed, except in BIN files, which are packed along each row.
+    bit_order : {"big", "little"}
+        Whether the first of eight jots is the highest bit of its byte (as in NumPy) or the lowest.
+    frame_shape : (int, int), optional
+        Height and width of a frame in jots: needed for BIN files, and where packing has padded a frame.
+    time_axis : int, optional
+        The axis of the frames: by default the first, in MATLAB files the last.
+    frames : int, optional
+        How many frames to use, from the first on; by default all. Needed if packing has padded the time axis.
+    variable : str, optional
+        Which variable of a MATLAB file; by default the only one that can be a cube.
+    mask : array of bool, optional
+        Frame-shaped, True where a jot works. Hot and dead jots are left out, of the ones and of the trials.
+
+    Returns
+    -------
+    PhotonCounts
+        What ``plugplay.single_photon`` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cube = np.zeros((10, 4, 8), np.uint8)
+    >>> cube[:3, 0, 0] = 1
+    >>> counts = count_ones(np.packbits(cube, axis=2), packed_axis=2, oversampling=2)
+    >>> counts.ones.tolist(), int(counts.trials[0, 0])
+    ([[3, 0, 0, 0], [0, 0, 0, 0]], 40)
+    """
+    k = check_integer(oversampling, "oversampling", minimum=1)
+    if bit_order not in ("big", "little"):
+        raise ValueError(f"bit_order must be 'big' or 'little'; got {bit_order!r}")
+    name = os.fspath(source) if isinstance(source, str | os.PathLike) else "the array"
+    try:
+        cube, time, packed = _opened(source, frame_shape, time_axis, packed_axis, variable)
+        jots, used = _counted(cube, frames, time=time, packed=packed, bit_order=bit_order)
+    except ImageFileError as error:
+        raise ImageFileError(f"{name}: {error}") from error
+    if frame_shape is not None:
+        height, width = frame_shape
+        if jots.shape[0] < height or jots.shape[1] < width:
+            raise ValueError(f"{name} has frames of {jots.shape} jots, which is less than the frame_shape {frame_shape}")
+        jots = jots[:height, :width]
+    works = np.ones(jots.shape, np.bool_)
+    if mask is not None:
+        works = check_mask(mask)
+        check_same_shape(works, jots.shape, "mask", "a frame")
+    return PhotonCounts(
+        frozen(_binned(np.where(works, jots, 0), k)), frozen(_binned(works.astype(np.int64) * used, k)), k, used
+    )
+
+
+def _opened(
+    source: str | os.PathLike[str] | ArrayLike,
+    frame_shape: tuple[int, int] | None,
+    time_axis: int | None,
+    packed_axis: int | None,
+    variable: str | None,
+) -> tuple[Cube, int | None, int | None]:
+    """Return the stored array, its time axis (None for a single frame) and its packed axis."""
+    matlab = False
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not path.is_file():
+            raise ImageFileError("it is a folder" if path.is_dir() else "there is no such file")
+        if path.suffix.lower() == ".bin":
+            return _raw(path, frame_shape), 0, 2
+        matlab = path.suffix.lower() == ".mat"
+        cube = _matlab(path, variable) if matlab else _memory_mapped(path)
+    else:
+        cube = np.asarray(source)
+    rank = len(cube.shape)
+    if rank not in (2, 3) or 0 in cube.shape:
+        raise ImageFileError(f"a cube (T, H, W) or a frame (H, W) is needed; it has the shape {tuple(cube.shape)}")
+    if cube.dtype.kind not in "biuf" or (packed_axis is not None and cube.dtype != np.uint8):
+        raise ImageFileError(f"bits are needed, packed ones as uint8; it has the type {cube.dtype}")
+    default = rank - 1 if matlab else 0
+    time = None if rank == 2 else _axis(default if time_axis is None else time_axis, rank, "time_axis")
+    return cube, time, None if packed_axis is None else _axis(packed_axis, rank, "packed_axis")
+
+
+def _counted(
+    cube: Cube, frames: int | None, *, time: int | None, packed: int | None, bit_order: Literal["big", "little"]
+) -> tuple[NDArray[np.int64], int]:
+    """Return the ones of each jot over the frames, and the number of frames."""
+    shape = [8 * n if axis == packed else n for axis, n in enumerate(cube.shape)]
+    there = 1 if time is None else shape[time]
+    used = there if frames is None else check_integer(frames, "frames", minimum=1)
+    if used > there:
+        raise ImageFileError(f"{used} frames are asked for, but it has {there}")
+    ones = np.zeros([n for axis, n in enumerate(shape) if axis != time], np.int64)
+    for start, block in _blocks(cube, packed):
+        bits = _unpacked(block, packed, bit_order)
+        first = start * (8 if packed == 0 else 1)
+        if time == 0:
+            # Blocks have at most 255 frames, so that bytes can hold the sums.
+            ones += np.add.reduce(bits[: max(0, used - first)], axis=0, dtype=np.uint8)
+        else:
+            rows = slice(first, first + bits.shape[0])
+            ones[rows] = bits if time is None else np.take(bits, range(used), axis=time).sum(axis=time, dtype=np.int64)
+    return ones, used
+
+
+def _blocks(cube: Cube, packed: int | None) -> Iterator[tuple[int, NDArray[Any]]]:
+    unpacked = 8 if packed is not None else 1
+    each = int(np.prod(cube.shape[1:], dtype=np.int64)) * unpacked
+    count = max(1, min(BLOCK_BYTES // max(each, 1), 248 // (8 if packed == 0 else 1)))
+    for start in range(0, cube.shape[0], count):
+        yield start, np.asarray(cube[start : start + count])
+
+
+def _unpacked(block: NDArray[Any], packed: int | None, bit_order: Literal["big", "little"]) -> NDArray[np.uint8]:
+    if packed is not None:
+        return np.unpackbits(block, axis=packed, bitorder=bit_order)
+    bits: NDArray[np.uint8] = block.astype(np.uint8)
+    if bits.max(initial=0) > 1 or (block.dtype.kind in "if" and not np.array_equal(bits, block)):
+        raise ImageFileError(
+            f"its values must be 0 or 1, but {block.min()} to {block.max()} were found; if eight jots share a byte, "
+            "say along which axis with packed_axis"
+        )
+    return bits
+
+
+def _binned(jots: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    height, width = jots.shape
+    if height % k or width % k:
+        raise ValueError(f"a frame of {height} x {width} jots is not divisible by the oversampling, {k}")
+    binned: NDArray[np.int64] = jots.reshape(height // k, k, width // k, k).sum(axis=(1, 3))
+    return binned
+
+
+def _axis(axis: int, rank: int, name: str) -> int:
+    if not -rank <= axis < rank:
+        raise ImageFileError(f"{name} is {axis}, but there are {rank} axes")
+    return axis % rank
+
+
+def _memory_mapped(path: Path) -> Cube:
+    try:
+        mapped: Cube = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header is parsed as Python, with whatever comes of it
+        raise ImageFileError(f"not a readable NPY file ({error})") from None
+    if not isinstance(mapped, np.ndarray):
+        raise ImageFileError("an NPZ archive cannot be streamed; store the cube as NPY")
+    return mapped
+
+
+def _raw(path: Path, frame_shape: tuple[int, int] | None) -> Cube:
+    if frame_shape is None:
+        raise ImageFileError("a BIN file does not say how large its frames are: frame_shape=(height, width) is needed")
+    height, width = (check_integer(n, "frame_shape", minimum=1) for n in frame_shape)
+    row = -(-width // 8)
+    frames, rest = divmod(path.stat().st_size, height * row)
+    if rest or not frames:
+        raise ImageFileError(
+            f"its {path.stat().st_size} bytes are not a whole number of frames of {height} x {width} jots, "
+            f"{height * row} bytes each"
+        )
+    return np.memmap(path, np.uint8, mode="r", shape=(frames, height, row))
+
+
+def _matlab(path: Path, variable: str | None) -> Cube:
+    from scipy.io import loadmat, whosmat
+
+    try:
+        found = {name: shape for name, shape, _ in whosmat(path)}
+        name = _variable(found, variable)
+        loaded: NDArray[Any] = loadmat(path, variable_names=[name])[name]
+    except ImageFileError:
+        raise
+    except NotImplementedError:  # how scipy says that it is HDF5
+        return _matlab_hdf5(path, variable)
+    except Exception as error:  # damaged files make scipy raise anything
+        raise ImageFileError(f"not a readable MATLAB file ({error})") from None
+    return loaded
+
+
+def _matlab_hdf5(path: Path, variable: str | None) -> Cube:
+    try:
+        import h5py
+    except ImportError:
+        raise ImageFileError("a MATLAB file of version 7.3 needs h5py: pip install 'plugplay[matlab]'") from None
+    try:
+        file = h5py.File(path, "r")
+        sizes = {name: item.shape for name, item in file.items() if isinstance(item, h5py.Dataset)}
+        return _Transposed(file[_variable(sizes, variable)])
+    except OSError as error:
+        raise ImageFileError(f"not a readable MATLAB file ({error})") from None
+
+
+class _Transposed:
+    """MATLAB's array in an HDF5 file, which stores its axes in the other order."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self.shape: tuple[int, ...] = dataset.shape[::-1]
+        self.dtype: np.dtype[Any] = dataset.dtype
+
+    def __getitem__(self, block: slice) -> NDArray[Any]:
+        return np.asarray(self._dataset[..., block]).T
+
+
+def _variable(found: dict[str, tuple[int, ...]], wanted: str | None) -> str:
+    names = ", ".join(f"{name} {shape}" for name, shape in found.items()) or "none"
+    if wanted is not None:
+        if wanted not in found:
+            raise ImageFileError(f"there is no variable {wanted!r}; its variables are {names}")
+        return wanted
+    for rank in (3, 2):  # a cube if there is one, else a frame
+        fitting = [name for name, shape in found.items() if len(shape) == rank and min(shape) > 1]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            break
+    raise ImageFileError(f"which variable is the cube cannot be told; say which with variable: its variables are {names}")
