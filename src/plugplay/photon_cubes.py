@@ -53,8 +53,15 @@ class PhotonCounts(Fingerprinted):
 class Cube(Protocol):
     """An array, in memory or not, that gives blocks along its first axis."""
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its elements."""
+        ...
 
     def __getitem__(self, block: slice, /) -> Any:
         """Return a block."""
@@ -124,7 +131,9 @@ def count_ones(
     if frame_shape is not None:
         height, width = frame_shape
         if jots.shape[0] < height or jots.shape[1] < width:
-            raise ValueError(f"{name} has frames of {jots.shape} jots, which is less than the frame_shape {frame_shape}")
+            raise ValueError(
+                f"{name} has frames of {jots.shape} jots, which is less than the frame_shape {frame_shape}"
+            )
         jots = jots[:height, :width]
     works = np.ones(jots.shape, np.bool_)
     if mask is not None:
@@ -151,7 +160,7 @@ def _opened(
         if path.suffix.lower() == ".bin":
             return _raw(path, frame_shape), 0, 2
         matlab = path.suffix.lower() == ".mat"
-        cube = _matlab(path, variable) if matlab else _memory_mapped(path)
+        cube: Cube = _matlab(path, variable) if matlab else _memory_mapped(path)
     else:
         cube = np.asarray(source)
     rank = len(cube.shape)
@@ -222,12 +231,13 @@ def _axis(axis: int, rank: int, name: str) -> int:
 
 def _memory_mapped(path: Path) -> Cube:
     try:
-        mapped: Cube = np.load(path, mmap_mode="r", allow_pickle=False)
+        mapped: Any = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header is parsed as Python, with whatever comes of it
         raise ImageFileError(f"not a readable NPY file ({error})") from None
     if not isinstance(mapped, np.ndarray):
         raise ImageFileError("an NPZ archive cannot be streamed; store the cube as NPY")
-    return mapped
+    cube: Cube = mapped
+    return cube
 
 
 def _raw(path: Path, frame_shape: tuple[int, int] | None) -> Cube:
@@ -297,4 +307,6 @@ def _variable(found: dict[str, tuple[int, ...]], wanted: str | None) -> str:
             return fitting[0]
         if fitting:
             break
-    raise ImageFileError(f"which variable is the cube cannot be told; say which with variable: its variables are {names}")
+    raise ImageFileError(
+        f"which variable is the cube cannot be told; say which with variable: its variables are {names}"
+    )

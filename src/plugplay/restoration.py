@@ -219,7 +219,8 @@ def single_photon(
         if oversampling not in (None, bits.oversampling):
             raise ValueError(f"oversampling is {oversampling}, but the counts were made with {bits.oversampling}")
         observed, frames = np.stack([bits.ones, bits.trials]), bits.frames
-        sensor, k = CountedSinglePhoton, bits.oversampling
+        sensor: type[SinglePhoton] = CountedSinglePhoton
+        k = bits.oversampling
     else:
         observed = numeric_array(bits, "bits")
         gray_rank = observed.ndim - (options.get("channel_axis") is not None)

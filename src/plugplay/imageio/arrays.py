@@ -48,7 +48,9 @@ def _from_zip(stream: IO[bytes], path: Path) -> NDArray[Any]:
     with zipfile.ZipFile(stream) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(members) != 1 and "image" not in members:
-            raise ImageFileError(f"it holds the arrays {', '.join(members) or '(none)'}; one, or one called image, is needed")
+            raise ImageFileError(
+                f"it holds the arrays {', '.join(members) or '(none)'}; one, or one called image, is needed"
+            )
         chosen = members["image"] if "image" in members else next(iter(members.values()))
         check_size(chosen.file_size, path.stat().st_size)
         content = archive.read(chosen)

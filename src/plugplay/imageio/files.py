@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_image_name", "read", "suffixes", "write"]
 
-_ALL_DTYPES = frozenset("u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8".split())
+_ALL_DTYPES = frozenset(["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"])
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,14 @@ class _Format:
 
 _FORMATS = (
     _Format(
-        "PNG", "png", (".png",), (b"\x89PNG\r\n\x1a\n",), frozenset({"u1", "u2"}), "u2", stacks=False, any_channels=False
+        "PNG",
+        "png",
+        (".png",),
+        (b"\x89PNG\r\n\x1a\n",),
+        frozenset({"u1", "u2"}),
+        "u2",
+        stacks=False,
+        any_channels=False,
     ),
     _Format(
         "JPEG",
@@ -67,7 +74,7 @@ _FORMATS = (
         "fits",
         (".fits", ".fit", ".fts"),
         (b"SIMPLE  =",),
-        frozenset("u1 u2 u4 u8 i2 i4 i8 f4 f8".split()),
+        frozenset(["u1", "u2", "u4", "u8", "i2", "i4", "i8", "f4", "f8"]),
         "f4",
         alpha=False,
     ),
@@ -201,7 +208,7 @@ def _fitted(image: ImageFile, format_: _Format, target: Path) -> ImageFile:
     if image.stack_shape and not format_.stacks:
         if image.pages.shape[0] > 1:
             raise ImageFileError(
-                f"{target}: {format_.name} holds one image, not a stack of {image.pages.shape[0]}; write TIFF, FITS or NPY"
+                f"{target}: {format_.name} holds one image, not {image.pages.shape[0]}; write TIFF, FITS or NPY"
             )
         alpha = None if image.alpha is None else image.alpha.reshape(image.pages.shape[1:3])
         image = replace(image, pixels=image.pages[0], alpha=alpha)

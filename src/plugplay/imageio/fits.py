@@ -28,9 +28,7 @@ def read(path: Path) -> ImageFile:
         if not images:
             raise ImageFileError("it has no image in it, only tables or headers")
         if len(hdus) > 1 and (len(images) > 1 or any(not hdu.is_image for hdu in hdus)):
-            warnings.warn(
-                f"{path} has {len(hdus)} parts: only its first image is used", ImageLossWarning, stacklevel=2
-            )
+            warnings.warn(f"{path} has {len(hdus)} parts: only its first image is used", ImageLossWarning, stacklevel=2)
         chosen = images[0]
         check_size(int(np.prod(chosen.shape, dtype=np.float64)) * abs(int(chosen.header["BITPIX"])) // 8, size)
         header = chosen.header.copy(strip=True)
@@ -48,7 +46,9 @@ def write(path: Path, image: ImageFile) -> None:
     header = None if image.metadata.header is None else fits.Header.fromstring(image.metadata.header, sep="\n")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # astropy comments on the header cards of others, which are kept as they are
-        fits.PrimaryHDU(np.ascontiguousarray(pixels), header=header).writeto(path, overwrite=True, output_verify="silentfix")
+        fits.PrimaryHDU(np.ascontiguousarray(pixels), header=header).writeto(
+            path, overwrite=True, output_verify="silentfix"
+        )
 
 
 def _astropy_fits() -> Any:

@@ -22,7 +22,7 @@ def check_size(decoded_bytes: int, file_bytes: int) -> None:
     """Refuse a decompression bomb before it is decoded."""
     if decoded_bytes > LARGE_BYTES and decoded_bytes > SUSPICIOUS_RATIO * max(file_bytes, 1):
         raise ImageFileError(
-            f"its {file_bytes} bytes claim to unpack to {decoded_bytes / 2**20:.0f} MiB: refused as a decompression bomb"
+            f"its {file_bytes} bytes claim to unpack to {decoded_bytes / 2**20:.0f} MiB: a decompression bomb, refused"
         )
 
 

@@ -31,7 +31,9 @@ def opened(path: Path, format_: str) -> Iterator[Image.Image]:
             check_size(width * height * len(picture.getbands()), path.stat().st_size)
             yield picture
     except Image.DecompressionBombError:
-        raise ImageFileError("it claims more pixels than are decoded safely; store images of this size as TIFF") from None
+        raise ImageFileError(
+            "it claims more pixels than are decoded safely; store images of this size as TIFF"
+        ) from None
 
 
 def pixels_of(picture: Image.Image) -> NDArray[Any]:

@@ -220,10 +220,14 @@ def _stored(image: NDArray[Any], data_range: tuple[float, float], dtype: np.dtyp
     limits = np.iinfo(dtype)
     # Small integers are exact in single precision, which halves the memory of a large photograph.
     exact = np.float32 if dtype.itemsize <= 2 and image.dtype == np.float32 else np.float64
-    values = image.astype(exact) * exact(high - low) + exact(low)
+    values: NDArray[Any] = image.astype(exact)
+    values *= high - low
+    values += low
     np.rint(values, out=values)
-    highest = float(limits.max) if dtype.itemsize <= 4 else np.nextafter(float(limits.max), 0)
-    return np.clip(values, float(limits.min), highest, out=values).astype(dtype)
+    # The highest 64-bit integer is not a float; the next float below it is.
+    highest = float(limits.max) if dtype.itemsize <= 4 else float(np.nextafter(float(limits.max), 0))
+    stored: NDArray[Any] = np.clip(values, float(limits.min), highest, out=values).astype(dtype)
+    return stored
 
 
 def _native(array: NDArray[Any]) -> NDArray[Any]:

@@ -22,7 +22,14 @@ __all__ = ["read", "write"]
 # Maker, model, software, date, artist, copyright.
 _KEPT_TAGS = (271, 272, 305, 306, 315, 33432)
 _ORIENTATION, _ICC, _EXTRA_SAMPLES = 274, 34675, 338
-_LOSSLESS = {"LZW": "lzw", "ADOBE_DEFLATE": "zlib", "DEFLATE": "zlib", "ZSTD": "zstd", "PACKBITS": "packbits", "LZMA": "lzma"}
+_LOSSLESS = {
+    "LZW": "lzw",
+    "ADOBE_DEFLATE": "zlib",
+    "DEFLATE": "zlib",
+    "ZSTD": "zstd",
+    "PACKBITS": "packbits",
+    "LZMA": "lzma",
+}
 _UNITS = {1: "none", 2: "inch", 3: "cm"}
 
 
@@ -38,15 +45,14 @@ def read(path: Path) -> ImageFile:
                 ImageLossWarning,
                 stacklevel=2,
             )
-        page = series.keyframe
-        if page.photometric.name == "PALETTE":
-            raise ImageFileError("its colours are a palette; convert it to gray or RGB first")
-        if page.photometric.name in ("SEPARATED", "CIELAB", "ICCLAB", "YCBCR") and not page.is_jfif:
-            if page.photometric.name != "YCBCR" or page.compression.name not in ("JPEG", "OJPEG"):
-                raise ImageFileError(f"its colours are {page.photometric.name}; convert it to RGB first")
+        page: Any = series.keyframe
+        colours = page.photometric.name
+        decoded = colours == "YCBCR" and page.compression.name in ("JPEG", "OJPEG")  # which come out as RGB
+        if colours in ("PALETTE", "SEPARATED", "CIELAB", "ICCLAB", "YCBCR") and not decoded:
+            raise ImageFileError(f"its colours are stored as {colours}; convert it to gray or RGB first")
         check_size(series.nbytes, path.stat().st_size)
         pixels, colour, alpha = _arranged(series.asarray(), series.axes, page)
-        if page.photometric.name == "MINISWHITE" and pixels.dtype.kind in "bu":
+        if colours == "MINISWHITE" and pixels.dtype.kind in "bu":
             pixels = ~pixels  # stored as a negative
         metadata = _metadata(file, page)
     orientation = int(page.tags.valueof(_ORIENTATION, 1))
@@ -151,7 +157,7 @@ def _description(image: ImageFile) -> str | bytes | None:
         return None
     height, width = image.pages.shape[1:3]
     for axis, size in (("X", width), ("Y", height)):
-        physical, before = pixels.get(f"PhysicalSize{axis}"), int(pixels.get(f"Size{axis}", size))
+        physical, before = pixels.get(f"PhysicalSize{axis}"), int(pixels.get(f"Size{axis}") or size)
         if physical is not None and before != size:
             pixels.set(f"PhysicalSize{axis}", repr(float(physical) * before / size))
         pixels.set(f"Size{axis}", str(size))
@@ -161,4 +167,5 @@ def _description(image: ImageFile) -> str | bytes | None:
         pixels.remove(old)
     plane = ElementTree.Element("TiffData", {"IFD": "0", "PlaneCount": str(image.pages.shape[0])})
     pixels.insert(len(pixels.findall("Channel")), plane)  # the schema wants it after the channels
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    updated: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return updated
