@@ -71,6 +71,7 @@ class Runner:
     job: Job
     label: str
     data_range: tuple[float, float] | None
+    usual_limit: int | None = None
     reference: ImageFile | None = None
     warned: list[str] = field(default_factory=list)
 
@@ -86,7 +87,7 @@ class Runner:
         from plugplay.cli.progress import Progress
 
         label = self.label if pages == 1 else f"{self.label}, page {page + 1}/{pages}"
-        with Progress(limit=self.common.max_iter, label=label) as progress:
+        with Progress(limit=self.common.max_iter or self.usual_limit, label=label) as progress:
             return restore(
                 {
                     "denoiser": self.common.denoiser,
@@ -104,6 +105,7 @@ def run(
     *,
     accepts: Callable[[Path], bool] | None = None,
     suffix: str | None = None,
+    usual_limit: int | None = None,
 ) -> None:
     """Process every input file and leave with the exit code that tells how it went.
 
@@ -117,6 +119,8 @@ def run(
         Which files of a folder are inputs; by default image files.
     suffix : str, optional
         Ending of results in a folder unless the user asks for another; by default that of the source.
+    usual_limit : int, optional
+        How many iterations the progress bar expects.
     """
     from plugplay import denoisers, imageio
     from plugplay.cli import report
@@ -138,7 +142,7 @@ def run(
     try:
         for number, job in enumerate(jobs):
             label = str(job.relative) if len(jobs) == 1 else f"[{number + 1}/{len(jobs)}] {job.relative}"
-            outcome = _one(Runner(common, job, label, data_range), process, several=len(jobs) > 1)
+            outcome = _one(Runner(common, job, label, data_range, usual_limit), process, several=len(jobs) > 1)
             outcomes.append(outcome)
             report.show(outcome, common)
     except KeyboardInterrupt:

@@ -55,8 +55,8 @@ def reference_pages(reference: ImageFile | None, image: ImageFile) -> list[NDArr
             f"the reference has the shape {reference.pixels.shape}, which does not go with {image.pixels.shape}"
         )
     # Fluxes and counts of the same type are on the same scale; other types have their own black and white.
-    low, high = image.data_range if reference.pixels.dtype == image.pixels.dtype else reference.data_range
-    unit = (reference.pages.astype(np.float64) - low) / (high - low)
+    same = reference.pixels.dtype == image.pixels.dtype
+    unit = reference.unit_pages(image.data_range if same else None)
     if image.pixels.dtype.kind != "f":
         return list(unit)
     low, high = image.data_range

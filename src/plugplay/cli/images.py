@@ -39,8 +39,8 @@ PageRestorer = Callable[["NDArray[Any]", "NDArray[Any] | None", "RestoreOptions"
 def denoise(common: Common, noise: NoiseOption = "auto") -> None:
     """Remove noise.
 
-    Examples
-    --------
+    For example:
+
         plugplay denoise noisy.png -o clean.png
 
         plugplay denoise scans/ -o clean/ --noise 5/255 --json
@@ -52,7 +52,7 @@ def denoise(common: Common, noise: NoiseOption = "auto") -> None:
             raise ValueError("it has NaN or infinite pixels; plugplay inpaint treats them as missing")
         return pp.denoise(pixels, **options)
 
-    _run(common, restore, noise=noise)
+    _run(common, restore, noise=noise, usual_limit=1)  # the denoiser itself, once
 
 
 @takes_common
@@ -65,11 +65,11 @@ def deblur(
 ) -> None:
     """Undo a known blur.
 
-    Examples
-    --------
+    For example:
+
         plugplay deblur photo.jpg -o sharp.jpg --kernel motion:15,30
 
-        plugplay deblur galaxy.fits -o sharp.fits --kernel psf.fits --mask good-pixels.fits
+        plugplay deblur galaxy.fits -o sharp.fits -k psf.fits --mask good.fits
     """
     import plugplay as pp
 
@@ -85,8 +85,8 @@ def deblur(
 def inpaint(common: Common, mask: MaskOption = None, noise: NoiseOption = "auto") -> None:
     """Fill in missing pixels.
 
-    Examples
-    --------
+    For example:
+
         plugplay inpaint scratched.png -o whole.png --mask observed.png
 
         plugplay inpaint frames/ -o filled/ --mask masks/
@@ -114,11 +114,11 @@ def upscale(
 ) -> None:
     """Enlarge an image, with detail.
 
-    Examples
-    --------
+    For example:
+
         plugplay upscale small.png -o large.png --factor 4
 
-        plugplay upscale "thumbs/*.jpg" -o large/ --format png -f 2 --kernel gaussian:1.0,9
+        plugplay upscale "thumbs/*.jpg" -o large/ --format png -k gaussian:1,9
     """
     import plugplay as pp
 
@@ -130,13 +130,21 @@ def upscale(
     _run(common, restore, noise=noise, mask=mask, factor=factor)
 
 
-def _run(common: Common, restore: PageRestorer, *, noise: str, mask: Path | None = None, factor: int = 1) -> None:
+def _run(
+    common: Common,
+    restore: PageRestorer,
+    *,
+    noise: str,
+    mask: Path | None = None,
+    factor: int = 1,
+    usual_limit: int | None = None,
+) -> None:
     level = noise_level(noise)
 
     def process(runner: Runner) -> Product:
         return _process(runner, restore, noise=level, mask=mask, factor=factor)
 
-    run(common, process)
+    run(common, process, usual_limit=usual_limit)
 
 
 def _process(runner: Runner, restore: PageRestorer, *, noise: float | None, mask: Path | None, factor: int) -> Product:

@@ -54,7 +54,9 @@ _FILES, _RUN, _REPORT = "Files", "Restoration", "Reports"
 class Common:
     """What every restoring command is told."""
 
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders or globs.", show_default=False)]
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="Files, folders or globs.", show_default=False)
+    ]
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A file, or a folder for several results.", show_default=False)
     ]

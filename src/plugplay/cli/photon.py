@@ -48,11 +48,11 @@ def photon(
 ) -> None:
     """Make an image of binary frames (NPY, MAT or BIN) of any size.
 
-    Examples
-    --------
+    For example:
+
         plugplay photon bits.npy -o image.png -K 4
 
-        plugplay photon spad.npy -o image.tif --packed-axis 2 --mask good-jots.png --dark 0.001
+        plugplay photon spad.npy -o image.tif --packed-axis 2 --mask good.png
 
         plugplay photon qis.bin -o image.png --frame-shape 1024,1024 --gain 0.5
     """
@@ -87,9 +87,7 @@ def photon(
         def restore(options: RestoreOptions) -> Result:
             return pp.single_photon(counts, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency, **options)
 
-        reference = None
-        if runner.reference is not None:
-            reference = runner.reference.converted(np.float64).pixels
+        reference = None if runner.reference is None else runner.reference.unit_pages()[0]
         result = runner.restore(restore, reference=reference)
         image = ImageFile.of(result.image.astype(np.float32), data_range=(0.0, 1.0))
         # A picture file holds integers, and 16 bits are more than the photons tell.

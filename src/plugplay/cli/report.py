@@ -30,7 +30,7 @@ def show(outcome: Outcome, common: Common) -> None:
     if common.json:
         _out(json.dumps(_record(outcome), allow_nan=False))
     elif outcome.status == "failed":
-        _err(f"plugplay: {outcome.error}")
+        _err(f"plugplay: {_failure(outcome)}")
     elif outcome.status == "skipped":
         _out(f"{outcome.job.target} is there already: skipped (--overwrite does it again)")
     else:
@@ -44,7 +44,7 @@ def summary(outcomes: Sequence[Outcome], common: Common) -> None:
     counts = [f"{sum(o.status == status for o in outcomes)} {status}" for status in ("restored", "skipped", "failed")]
     (_err if common.json else _out)(", ".join(counts))
     for outcome in failed:
-        _err(f"failed: {outcome.job.source}: {outcome.error}")
+        _err(f"failed: {_failure(outcome)}")
 
 
 def quality(product: Product, reference: ImageFile | None) -> tuple[dict[str, float | None], ...]:
@@ -114,6 +114,11 @@ def _small(pixels: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     return unit if unit.ndim == 2 or unit.shape[-1] == 3 else unit.mean(axis=-1)
 
 
+def _failure(outcome: Outcome) -> str:
+    error, source = str(outcome.error), str(outcome.job.source)
+    return error if error.startswith(source) else f"{source}: {error}"
+
+
 def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     product = outcome.product
     assert product is not None  # it was restored
@@ -127,7 +132,9 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     ]
     for page, result in enumerate(results):
         name = f"page {page + 1}: " if len(results) > 1 else ""
-        lines.append(f"  {name}{result.status.name.lower().replace('_', ' ')} after {len(result.history)} iterations")
+        count = len(result.history)
+        ended = result.status.name.lower().replace("_", " ")
+        lines.append(f"  {name}{ended} after {count} iteration{'s' * (count != 1)}")
         used = _parameters(result.parameters)
         chosen = [key for key in used if key in result.parameters.chosen]
         if chosen:

@@ -148,6 +148,12 @@ class ImageFile(Fingerprinted):
         """The images, one after another: ``(N, H, W)`` or ``(N, H, W, C)``."""
         return self.pixels.reshape(-1, *self.pixels.shape[len(self.stack_shape) :])
 
+    def unit_pages(self, data_range: tuple[float, float] | None = None) -> NDArray[np.float64]:
+        """Return the pages as float64, with black at 0 and white at 1."""
+        low, high = self.data_range if data_range is None else data_range
+        unit: NDArray[np.float64] = (self.pages.astype(np.float64) - low) / (high - low)
+        return unit
+
     def restored(self, images: Sequence[NDArray[Any]], *, factor: int = 1) -> ImageFile:
         """Return the file with restored pages, as `plugplay.restore` returns them, in the depth of this one.
 
