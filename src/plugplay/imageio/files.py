@@ -129,11 +129,10 @@ def read(path: str | os.PathLike[str]) -> ImageFile:
     format_ = _sniffed(source)
     reader: Callable[[Path], ImageFile] = _module(format_).read
     try:
-        # What decoders murmur about a file matters only if they fail.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", ImageLossWarning)
-            return reader(source)
+        # What decoders murmur about a file matters only if they fail; what gets lost matters always.
+        with warnings.catch_warnings(record=True) as murmurs:
+            warnings.simplefilter("always")
+            image = reader(source)
     except ImportError as error:
         raise ImageFileError(f"{source}: {error}") from None
     except ImageFileError as error:
@@ -141,6 +140,10 @@ def read(path: str | os.PathLike[str]) -> ImageFile:
     except Exception as error:  # decoders of damaged files raise anything: struct.error, KeyError, MemoryError, …
         detail = str(error) or type(error).__name__
         raise ImageFileError(f"{source}: damaged or unsupported {format_.name} file ({detail})") from error
+    for murmur in murmurs:
+        if issubclass(murmur.category, ImageLossWarning):
+            warnings.warn(str(murmur.message), ImageLossWarning, stacklevel=2)
+    return image
 
 
 def write(path: str | os.PathLike[str], image: ImageFile) -> None:

@@ -23,7 +23,8 @@ def read(path: Path) -> ImageFile:
     """Read the first image of a FITS file; more than two axes make a stack."""
     fits = _astropy_fits()
     size = path.stat().st_size
-    with fits.open(path, memmap=False, lazy_load_hdus=False) as hdus:
+    # Our own stream, because astropy leaves that of a damaged file open.
+    with path.open("rb") as stream, fits.open(stream, memmap=False, lazy_load_hdus=False) as hdus:
         images = [hdu for hdu in hdus if hdu.is_image and hdu.header.get("NAXIS", 0) >= 2]
         if not images:
             raise ImageFileError("it has no image in it, only tables or headers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import warnings
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -51,6 +52,7 @@ def read(path: Path) -> ImageFile:
         if colours in ("PALETTE", "SEPARATED", "CIELAB", "ICCLAB", "YCBCR") and not decoded:
             raise ImageFileError(f"its colours are stored as {colours}; convert it to gray or RGB first")
         check_size(series.nbytes, path.stat().st_size)
+        _check_complete(file)
         pixels, colour, alpha = _arranged(series.asarray(), series.axes, page)
         if colours == "MINISWHITE" and pixels.dtype.kind in "bu":
             pixels = ~pixels  # stored as a negative
@@ -108,6 +110,17 @@ def _arranged(array: NDArray[Any], axes: str, page: Any) -> tuple[NDArray[Any], 
     if kinds and int(kinds[-1]) in (1, 2):
         array, alpha = array[..., :-1], array[..., -1]
     return (array[..., 0], False, alpha) if array.shape[-1] == 1 else (array, True, alpha)
+
+
+def _check_complete(file: tifffile.TiffFile) -> None:
+    """Refuse a file whose last page points to another that is not there: tifffile would pass over the rest."""
+    tiff, stream, page = file.tiff, file.filehandle, file.pages[-1]
+    stream.seek(page.offset)
+    (tags,) = struct.unpack(tiff.tagnoformat, stream.read(tiff.tagnosize))
+    stream.seek(page.offset + tiff.tagnosize + tags * tiff.tagsize)
+    (following,) = struct.unpack(tiff.offsetformat, stream.read(tiff.offsetsize))
+    if following:
+        raise ImageFileError(f"it is cut off after page {len(file.pages)}")
 
 
 def _page_upright(array: NDArray[Any], orientation: int, *, trailing: int) -> NDArray[Any]:
