@@ -177,7 +177,7 @@ def noise_level(text: str) -> float | None:
         level = -1.0
     if not 0 <= level < 1:
         raise UsageError(
-            f"--noise is a standard deviation on the scale [0, 1], like 5/255 or 0.02, or auto; got {text!r}"
+            f"--noise takes auto, or a standard deviation on the scale [0, 1] like 5/255 or 0.02; got {text!r}"
         )
     return level
 
