@@ -87,7 +87,7 @@ def test_deblur_gains_with_words_files_masks_and_references(run, tmp_path, camer
     imageio.write(tmp_path / "dead.png", ImageFile.of(observed))
     imageio.write(tmp_path / "kernel.png", ImageFile.of((kernel / kernel.max() * 65535).astype(np.uint16)))
     imageio.write(tmp_path / "y.tif", ImageFile.of(np.where(observed, blurred, 0.9).astype(np.float32)))
-    common = ("--noise", "0.005", "--reference", tmp_path / "true.png", "--denoiser", "tv", "--max-iter", 12, "--json")
+    common = ("--noise", "0.005", "--reference", tmp_path / "true.png", "--denoiser", "tv", "--json")
     quality = []
     for name, options in {"word": ("-k", "disk:2"), "file": ("-k", tmp_path / "kernel.png")}.items():
         masked = (*options, "--mask", tmp_path / "dead.png", "--boundary", "reflect")
