@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plugplay.restoration import deblur, denoise, inpaint, restore, single_photon, super_resolve
     from plugplay.results import History, Parameters, Result, State, Status
     from plugplay.schedules import Adaptive, Constant, Monotone
+    from plugplay.stabilisation import PoissonGaussian
 
 __version__ = "0.1.0"
 
@@ -32,6 +33,7 @@ __all__ = [
     "History",
     "Monotone",
     "Parameters",
+    "PoissonGaussian",
     "Result",
     "State",
     "Status",
@@ -58,6 +60,7 @@ _HOME = {
     "History": "plugplay.results",
     "Monotone": "plugplay.schedules",
     "Parameters": "plugplay.results",
+    "PoissonGaussian": "plugplay.stabilisation",
     "Result": "plugplay.results",
     "State": "plugplay.results",
     "Status": "plugplay.results",

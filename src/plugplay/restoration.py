@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import scipy.fft
 
 from plugplay import denoisers
-from plugplay._checks import FloatArray, check_integer, check_number, check_workers, numeric_array
+from plugplay._checks import (
+    BoolArray,
+    FloatArray,
+    check_choice,
+    check_integer,
+    check_number,
+    check_workers,
+    generator,
+    numeric_array,
+)
 from plugplay.admm import pnp_admm
 from plugplay.denoisers.base import Denoiser, accepts_option
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
+from plugplay.models.base import LinearGaussianModel
+from plugplay.models.inpainting import mask_for
 from plugplay.models.single_photon import CountedSinglePhoton
+from plugplay.noise import estimate_noise
 from plugplay.photon_cubes import PhotonCounts, count_ones
 from plugplay.results import Result, State
 from plugplay.scaling import Scale
-from plugplay.tuning import choose, estimate_noise
+from plugplay.stabilisation import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
+from plugplay.tuning import IMAGE_VARIANCE, LEAST_NOISE, choose, least_risk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay.models.base import Model
+    from plugplay.models.base import DataTerm, Model
     from plugplay.schedules import Schedule
 
 __all__ = ["deblur", "denoise", "inpaint", "restore", "single_photon", "super_resolve"]
@@ -36,7 +49,7 @@ def restore(
     model: Model,
     *,
     denoiser: str | Denoiser = "bm3d",
-    noise: float | None = None,
+    noise: float | PoissonGaussian | None = None,
     lam: float | None = None,
     schedule: Schedule | None = None,
     tol: float | None = None,
@@ -47,6 +60,8 @@ def restore(
     data_range: tuple[float, float] | None = None,
     callback: Callable[[State], object] | None = None,
     workers: int | None = None,
+    tune: Literal["sure"] | None = None,
+    rng: np.random.Generator | int | None = None,
 ) -> Result:
     """Restore an image by Plug-and-Play ADMM.
 
@@ -59,15 +74,16 @@ def restore(
     denoiser : str or callable
         A name from ``plugplay.denoisers.available()``, or any callable ``(image, sigma) -> image`` for float
         images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
-    noise : float, optional
-        Standard deviation of the noise, on the scale [0, 1]; kept in ``result.parameters``.
-    lam : float
-        Lambda, the weight of the prior.
-    schedule : Schedule
+    noise : float or PoissonGaussian, optional
+        Standard deviation of the noise, on the scale [0, 1], or noise that grows with the signal (for `Denoising` and
+        `Inpainting`). Estimated from y if it is not given.
+    lam : float, optional
+        Lambda, the weight of the prior. This and the next three are chosen from the noise, the model and the denoiser
+        if they are not given: see `plugplay.tuning`.
+    schedule : Schedule, optional
         How rho grows: `Constant`, `Monotone` or `Adaptive`.
     tol, max_iter : optional
-        When to stop: at a change per iteration of at most `tol` (default 1e-3), or after `max_iter` iterations
-        (default 100).
+        When to stop: at a change per iteration of at most `tol`, or after `max_iter` iterations.
     start : array or State, optional
         The first guess, like `reference`, or the state of an earlier run to continue.
     reference : array, optional
@@ -80,6 +96,11 @@ def restore(
         Called with the `State`, on the scale [0, 1], after every iteration; ``StopIteration`` ends the run.
     workers : int, optional
         Number of threads; by default all cores. The result does not depend on it.
+    tune : "sure", optional
+        Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.least_risk`), at the cost of
+        ten more restorations. For models with Gaussian noise.
+    rng : numpy.random.Generator or int, optional
+        Source of the random direction that ``tune="sure"`` needs.
 
     Returns
     -------
@@ -100,22 +121,27 @@ def restore(
     scale = Scale.of(observed, data_range) if intensity else Scale(0.0, 1.0, integer=True)
     parallel = check_workers(workers)
     unit = scale.to_unit(observed) if intensity else observed
-    if noise is None and intensity:
-        level = estimate_noise(unit)
+    problem = _pose(unit, model, noise)
+    method = _make_denoiser(denoiser, parallel)
+    if tune is not None and lam is None:
+        check_choice(tune, "tune", ("sure",))
+        with scipy.fft.set_workers(parallel):
+            weight: float | None = _lambda_of_least_risk(unit, model, problem, method, rng)
     else:
-        level = check_number(0.0 if noise is None else noise, "noise", minimum=0)
-    choice = choose(model, level)
-    given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
+        weight = lam
+    choice = choose(model, problem.noise, lam=weight)
+    first = start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis)
 
     with scipy.fft.set_workers(parallel):
         result = pnp_admm(
-            model.data_term(unit),
-            _make_denoiser(denoiser, parallel),
+            problem.data_term,
+            method,
             schedule=choice.schedule if schedule is None else schedule,
-            lam=choice.lam if lam is None else lam,
+            lam=choice.lam,
             tol=choice.tol if tol is None else tol,
             max_iter=choice.max_iter if max_iter is None else max_iter,
-            start=start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis),
+            start=first if first is None or isinstance(first, State) else problem.enter(first),
+            clip=choice.clip,
             reference=_companion(reference, "reference", scale, data_range, channel_axis),
             callback=callback,
         )
@@ -123,10 +149,11 @@ def restore(
     if channel_axis is not None:
         # Frames, if there are any, come first in the observation and are gone from the image.
         image = np.moveaxis(image, -1, channel_axis if channel_axis < 0 else min(channel_axis, image.ndim - 1))
+    given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     parameters = replace(
         result.parameters,
         model=model,
-        noise=level if intensity else None,
+        noise=problem.described if intensity else None,
         data_range=(scale.low, scale.high),
         chosen=tuple(name for name, value in given.items() if value is None),
     )
@@ -137,7 +164,7 @@ class RestoreOptions(TypedDict, total=False):
     """The options of `restore`, which every one-call function takes too."""
 
     denoiser: str | Denoiser
-    noise: float | None
+    noise: float | PoissonGaussian | None
     lam: float | None
     schedule: Schedule | None
     tol: float | None
@@ -148,6 +175,8 @@ class RestoreOptions(TypedDict, total=False):
     data_range: tuple[float, float] | None
     callback: Callable[[State], object] | None
     workers: int | None
+    tune: Literal["sure"] | None
+    rng: np.random.Generator | int | None
 
 
 def denoise(y: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
@@ -228,6 +257,72 @@ def single_photon(
         sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
     model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
     return restore(observed, model, **options)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What the loop works on: the data term, the level of its noise, and how a first guess enters its domain."""
+
+    data_term: DataTerm
+    noise: float
+    described: float | PoissonGaussian
+    enter: Callable[[FloatArray], FloatArray] = lambda guess: guess
+
+
+def _pose(y: NDArray[Any], model: Model, noise: float | PoissonGaussian | None) -> _Problem:
+    """Bind the model to the observation; noise that grows with the signal is made uniform first."""
+    if not getattr(model, "observes_intensity", True):
+        if noise is not None:
+            raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
+        return _Problem(model.data_term(y), 0.0, 0.0)
+    mask = getattr(model, "mask", None)
+    if isinstance(noise, PoissonGaussian):
+        if not isinstance(model, Denoising | Inpainting):
+            raise ValueError(
+                f"noise=PoissonGaussian(...) works pixel by pixel, so only denoise and inpaint can use it; for "
+                f"{type(model).__name__} give the standard deviation of the noise as a number"
+            )
+        model.data_term(y)  # complains about pixels that are not finite
+        known = estimate_poisson_gaussian(y, noise, mask=mask)
+        observed = y if mask is None else np.where(mask_for(y, mask), y, y.dtype.type(0))
+        stabiliser = Stabiliser.build(observed, known)
+        term = StabilisedTerm(model.data_term(stabiliser.forward(observed)), stabiliser)
+        return _Problem(term, stabiliser.noise, known, stabiliser.forward)
+    data_term = model.data_term(y)
+    level = estimate_noise(y, mask=mask).sigma if noise is None else check_number(noise, "noise", minimum=0)
+    return _Problem(data_term, level, level)
+
+
+def _lambda_of_least_risk(
+    y: FloatArray, model: Model, problem: _Problem, denoiser: Denoiser, rng: np.random.Generator | int | None
+) -> float:
+    if not isinstance(model, LinearGaussianModel) or isinstance(problem.described, PoissonGaussian):
+        raise ValueError(f"tune='sure' needs Gaussian noise on a linear model; got {type(model).__name__}")
+    mask: BoolArray | None = getattr(model, "mask", None)
+    observed = y if mask is None else np.where(mask_for(y, mask), y, y.dtype.type(0))
+    whole_domain = getattr(model, "boundary", None) == "unknown"  # there, forward looks beyond the frame
+
+    def predict(observation: FloatArray, lam: float) -> FloatArray:
+        term = model.data_term(observation)
+        choice = choose(model, problem.noise, lam=lam)
+        v = pnp_admm(
+            term,
+            denoiser,
+            schedule=choice.schedule,
+            lam=lam,
+            tol=choice.tol,
+            max_iter=choice.max_iter,
+            clip=choice.clip,
+        ).state.v
+        return model.forward(v if whole_domain else term.crop(v))
+
+    def deconvolve(observation: FloatArray) -> FloatArray:
+        term = model.data_term(observation)
+        return term.prox(np.zeros(term.shape, observation.dtype), max(problem.noise, LEAST_NOISE) ** 2 / IMAGE_VARIANCE)
+
+    start = choose(model, problem.noise).lam
+    source = generator(rng, "tune='sure'")
+    return least_risk(predict, deconvolve, observed, noise=problem.noise, lam=start, rng=source)
 
 
 def _channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:

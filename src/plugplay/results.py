@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plugplay.schedules import Schedule
+    from plugplay.stabilisation import PoissonGaussian
 
 __all__ = ["History", "Iteration", "Parameters", "Result", "State", "Status"]
 
@@ -198,8 +199,8 @@ class Parameters:
         As `plugplay.pnp_admm` takes them.
     model : object, optional
         The model, if `plugplay.restore` was called with one.
-    noise : float, optional
-        Standard deviation of the noise on the scale [0, 1], if known.
+    noise : float or PoissonGaussian, optional
+        The noise, on the scale [0, 1].
     data_range : (float, float), optional
         The values of the input that became 0 and 1.
     chosen : tuple of str
@@ -214,7 +215,7 @@ class Parameters:
     stop_rule: str
     clip: tuple[float, float] | None
     model: object = None
-    noise: float | None = None
+    noise: float | PoissonGaussian | None = None
     data_range: tuple[float, float] | None = None
     chosen: tuple[str, ...] = ()
 

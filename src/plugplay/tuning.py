@@ -1,50 +1,153 @@
-"""Automatic parameters: what noise there is, and which lambda, schedule and tolerance suit it."""
+r"""Automatic parameters: which lambda, schedule and tolerance suit a model, its noise and a denoiser.
+
+**Lambda.** If the prior were known exactly, the posterior would be :math:`f(x)/s^2 + g(x)` with s the noise and
+:math:`f = \tfrac12 \|G x - y\|^2`, that is, :math:`\lambda = s^2`. A denoiser removes more than a prior of that weight
+would, because each of its calls removes noise at full strength while the multiplier u hands back what the data
+contradict; on training images half of it is best, :math:`\lambda = s^2 / 2`, and flat between a third and twice that.
+A likelihood that is complete, as that of photons, has s = 1. Without noise the data alone would decide and any small
+lambda does; `LEAST_NOISE` keeps it away from zero.
+
+**First sigma.** It must be large enough to bridge what the observation lacks: the first denoising decides structure.
+One pixel in K² observed asks for about 0.15 K.
+
+**Gamma.** rho grows by 1.5 an iteration, sigma falls by 1.22: some twenty calls of the denoiser from first to last.
+
+All figures were found on crops of scikit-image's astronaut, coffee, camera and motorcycle pictures with BM3D.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from plugplay.models import Denoising, Inpainting, SinglePhoton
 from plugplay.schedules import Constant, Monotone, Schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plugplay._checks import FloatArray
     from plugplay.models.base import Model
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Choice", "choose", "least_risk"]
+
+LAMBDA_PER_VARIANCE = 0.5
+LEAST_NOISE = 0.6 / 255
+FIRST_SIGMA_PER_FACTOR = 0.15
+SMALLEST_FIRST_SIGMA = 0.2
+GAMMA = 1.5
+TOLERANCE = 1e-3
+MAX_ITER = 40
+
+PHOTON_LAMBDA = 0.72
+PHOTON_FIRST_SIGMA = 0.2
+PHOTON_GAMMA = 1.5
+
+# How lambda is varied in search of the least risk, and the variance of images that the regularised inverse expects.
+SURE_FACTORS = (0.35, 0.6, 1.0, 1.7, 2.8)
+IMAGE_VARIANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Parameters of Algorithm 1 that were chosen, not given."""
+    """Parameters of Algorithm 1 that were chosen, not given.
+
+    Attributes
+    ----------
+    lam, schedule, tol, max_iter, clip
+        As `plugplay.pnp_admm` takes them.
+    """
 
     lam: float
     schedule: Schedule
     tol: float
     max_iter: int
+    clip: tuple[float, float] | None = (0.0, 1.0)
 
 
-def choose(model: Model, noise: float) -> Choice:
-    """Choose the parameters for a model and the standard deviation of its noise on the scale [0, 1]."""
-    from plugplay.models import Denoising, SinglePhoton
+def choose(model: Model, noise: float, *, lam: float | None = None) -> Choice:
+    """Choose the parameters for a model and the standard deviation of its noise on the scale [0, 1].
 
+    Parameters
+    ----------
+    model : Model
+        What happened to the image.
+    noise : float
+        Standard deviation of the noise; not used for photons, which bring their own statistics.
+    lam : float, optional
+        Lambda, if it is given; the schedule then follows it.
+
+    Examples
+    --------
+    >>> import plugplay as pp
+    >>> choose(pp.models.SuperResolution(2), noise=0.02).lam
+    0.0002
+    """
     if isinstance(model, Denoising):
-        # One step from y with rho = 1 is the denoiser itself: v = D(y), sigma = noise.
-        return Choice(max(noise, 1e-6) ** 2, Constant(1.0), tol=1e3, max_iter=1)
+        # One step from y with rho = 1 is the denoiser itself, v = D(y) with sigma = sqrt(lam), and there is nothing to
+        # iterate for: the tolerance accepts it. Clipping first would only spoil the noise's symmetry.
+        return Choice(max(noise, 1e-9) ** 2 if lam is None else lam, Constant(1.0), 1e3, 1, None)
     if isinstance(model, SinglePhoton):
-        lam = 0.5
-        return Choice(lam, Monotone(lam / 0.3**2, 1.2), tol=1e-3, max_iter=40)
-    lam = max(0.5 * noise**2, 1e-5)
-    return Choice(lam, Monotone(lam / 0.2**2, 1.3), tol=1e-3, max_iter=40)
+        lam = PHOTON_LAMBDA if lam is None else lam
+        return Choice(lam, Monotone(lam / PHOTON_FIRST_SIGMA**2, PHOTON_GAMMA), TOLERANCE, MAX_ITER)
+    lam = LAMBDA_PER_VARIANCE * max(noise, LEAST_NOISE) ** 2 if lam is None else lam
+    first_sigma = max(SMALLEST_FIRST_SIGMA, FIRST_SIGMA_PER_FACTOR * _missing(model))
+    return Choice(lam, Monotone(lam / first_sigma**2, GAMMA), TOLERANCE, MAX_ITER)
 
 
-def estimate_noise(y: object) -> float:
-    """Estimate the standard deviation of white Gaussian noise from the finest wavelet coefficients."""
-    import numpy as np
-    from scipy.signal import convolve2d
+def _missing(model: Model) -> float:
+    """Return the square root of how many unknown pixels there are for each observed one, the K of super-resolution."""
+    if isinstance(model, Inpainting):
+        return float(1 / np.sqrt(model.mask.mean()))
+    return float(getattr(model, "factor", 1))
 
-    image = np.asarray(y, dtype=np.float64)
-    if image.ndim == 3:
-        return float(np.median([estimate_noise(image[..., c]) for c in range(image.shape[2])]))
-    detail = convolve2d(image, np.array([[1, -1], [-1, 1]]) / 2, mode="valid")
-    return float(np.median(np.abs(detail)) / 0.6745) if detail.size else math.nan
+
+def least_risk(
+    predict: Callable[[FloatArray, float], FloatArray],
+    deconvolve: Callable[[FloatArray], FloatArray],
+    y: FloatArray,
+    *,
+    noise: float,
+    lam: float,
+    rng: np.random.Generator,
+) -> float:
+    r"""Return the lambda, among a few around the given one, with the least estimated risk (Monte-Carlo SURE).
+
+    For :math:`y = G x + n` and the prediction :math:`p(y) = G \hat x(y)` of the noiseless observation, Stein's
+    unbiased estimate of :math:`E\|A (p(y) - G x)\|^2` is, up to a constant,
+
+    .. math:: \|A (p(y) - y)\|^2 + 2 s^2 \operatorname{tr}(A^T A\, p'(y)),
+
+    with the trace from one random direction b, :math:`Ab \cdot A(p(y + \epsilon b) - p(y)) / \epsilon`. The
+    regularised inverse A of G turns errors of the observation into errors of the image, as far as the noise lets it.
+    That takes two restorations for each lambda tried.
+
+    Parameters
+    ----------
+    predict : callable
+        ``(y, lam) -> p(y)``.
+    deconvolve : callable
+        A.
+    y : array
+        The observation.
+    noise : float
+        s, the standard deviation of the noise.
+    lam : float
+        Where to look.
+    rng : numpy.random.Generator
+        Source of b.
+    """
+    direction = rng.choice(np.array([-1.0, 1.0]), size=y.shape).astype(y.dtype)
+    # Small, because a denoiser that thresholds is far from linear: a quarter of the noise overestimates by half.
+    step = max(noise, LEAST_NOISE) / 20
+    spread = deconvolve(direction)
+    risks = []
+    for factor in SURE_FACTORS:
+        prediction = predict(y, factor * lam)
+        moved = predict(y + y.dtype.type(step) * direction, factor * lam)
+        trace = float(np.sum(spread * deconvolve(moved - prediction), dtype=np.float64)) / step
+        misfit = float(np.sum(np.square(deconvolve(prediction - y), dtype=np.float64)))
+        risks.append(misfit + 2 * noise**2 * trace)
+    return SURE_FACTORS[int(np.argmin(risks))] * lam
