@@ -181,7 +181,7 @@ def test_depth_on_request_and_loss_announced(run, tmp_path, noisy):
     ("arguments", "message"),
     [
         (("denoise", "a.png", "-o", "a.png"), "is an input and would be overwritten"),
-        (("denoise", "a.png", "-o", "b.png", "--noise", "much"), "--noise takes auto"),
+        (("denoise", "a.png", "-o", "b.png", "--noise", "much"), "--noise takes auto, poisson"),
         (("denoise", "a.png", "-o", "b.png", "--data-range", "5"), "--data-range takes two numbers"),
         (("denoise", "a.png", "-o", "b.png", "--denoiser", "bm9d"), "there is no denoiser 'bm9d'; known are"),
         (("deblur", "a.png", "-o", "b.png", "-k", "blob:3"), "neither a file nor one of gaussian:SIGMA"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from plugplay.restoration import RestoreOptions
     from plugplay.results import Result
+    from plugplay.stabilisation import PoissonGaussian
 
 __all__ = ["deblur", "denoise", "inpaint", "upscale"]
 
@@ -147,7 +148,9 @@ def _run(
     run(common, process, usual_limit=usual_limit)
 
 
-def _process(runner: Runner, restore: PageRestorer, *, noise: float | None, mask: Path | None, factor: int) -> Product:
+def _process(
+    runner: Runner, restore: PageRestorer, *, noise: float | PoissonGaussian | None, mask: Path | None, factor: int
+) -> Product:
     """Read a file and restore its pages, each on its own."""
     from plugplay import imageio
     from plugplay.cli.companions import mask_pages, reference_pages, usable

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from plugplay.stabilisation import PoissonGaussian
 
 __all__ = [
     "Boundary",
@@ -107,7 +110,7 @@ NoiseOption = Annotated[
     str,
     typer.Option(
         metavar="LEVEL",
-        help="Standard deviation of the noise on the scale [0, 1]: auto, 5/255 or 0.02.",
+        help="Noise on the scale [0, 1]: auto, a standard deviation like 5/255 or 0.02, poisson or poisson:GAIN,READ.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -160,16 +163,22 @@ def takes_common(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def noise_level(text: str) -> float | None:
-    """Return the standard deviation that ``auto``, ``5/255`` or ``0.02`` stands for; None is automatic.
+def noise_level(text: str) -> float | PoissonGaussian | None:
+    """Return what ``auto``, ``5/255``, ``0.02``, ``poisson`` or ``poisson:0.01,0.02`` stands for; None is automatic.
 
     Examples
     --------
-    >>> noise_level("auto"), noise_level("51/255")
-    (None, 0.2)
+    >>> noise_level("auto"), noise_level("51/255"), noise_level("poisson:0.01,0.02")
+    (None, 0.2, PoissonGaussian(gain=0.01, read=0.02))
     """
     if text == "auto":
         return None
+    word, colon, rest = text.partition(":")
+    if word == "poisson":
+        from plugplay.stabilisation import PoissonGaussian
+
+        gain, read = numbers(rest if colon else None, "--noise poisson:", float) or (None, None)
+        return PoissonGaussian(gain, read)
     try:
         above, slash, below = text.partition("/")
         level = float(above) / (float(below) if slash else 1.0)
@@ -177,7 +186,7 @@ def noise_level(text: str) -> float | None:
         level = -1.0
     if not 0 <= level < 1:
         raise UsageError(
-            f"--noise takes auto, or a standard deviation on the scale [0, 1] like 5/255 or 0.02; got {text!r}"
+            f"--noise takes auto, poisson, or a standard deviation on the scale [0, 1] like 5/255; got {text!r}"
         )
     return level
 

@@ -126,9 +126,10 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     height, width = image.pages.shape[1:3]
     kind = f"{image.pages.shape[3]} channels" if image.colour else "gray"
     pages = f", {len(results)} pages" if len(results) > 1 else ""
+    low, high = image.data_range
     lines = [
         f"{outcome.job.source} -> {outcome.job.target}",
-        f"  {width} x {height}, {kind}, {image.pixels.dtype}{pages}, {outcome.seconds:.1f} s",
+        f"  {width} x {height}, {kind}, {image.pixels.dtype}{pages}, black {low:g}, white {high:g}, {outcome.seconds:.1f} s",
     ]
     for page, result in enumerate(results):
         name = f"page {page + 1}: " if len(results) > 1 else ""
@@ -136,7 +137,10 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
         ended = result.status.name.lower().replace("_", " ")
         lines.append(f"  {name}{ended} after {count} iteration{'s' * (count != 1)}")
         used = _parameters(result.parameters)
-        chosen = [key for key in used if key in result.parameters.chosen]
+        # What a description of the noise left open was estimated.
+        chosen = [
+            key for key in used if key in result.parameters.chosen or (key == "noise" and isinstance(used[key], dict))
+        ]
         if chosen:
             lines.append(f"  {name}chosen: {', '.join(f'{key} {_text(used[key])}' for key in chosen)}")
         if verbose:
@@ -145,7 +149,6 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
             lines.append(f"  {name}{result.status}")
         if outcome.quality:
             psnr, ssim = outcome.quality[page]["psnr"], outcome.quality[page]["ssim"]
-            low, high = image.data_range
             similar = "" if ssim is None else f", SSIM {ssim:.4f}"
             lines.append(f"  {name}PSNR {psnr:.2f} dB{similar} (data range {low:g} to {high:g})")
     return lines
