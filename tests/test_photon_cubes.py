@@ -155,6 +155,27 @@ def test_bad_cubes(source, options, message):
         count_ones(source, **options)
 
 
+@pytest.mark.parametrize("ending", ["npy", "mat"])
+def test_damaged_files(cube, ending, tmp_path):
+    path = tmp_path / f"cube.{ending}"
+    if ending == "npy":
+        np.save(path, cube[:9])
+    else:
+        scipy.io.savemat(path, {"bits": cube[:9]}, do_compression=True)
+    sound, rng = path.read_bytes(), np.random.default_rng(0)
+    failures = 0
+    for case in range(60):
+        damaged = bytearray(sound[: rng.integers(len(sound))] if case % 3 == 0 else sound)
+        for place in rng.integers(0, min(300, len(damaged) + 1), 4 if damaged else 0):
+            damaged[min(place, len(damaged) - 1)] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            count_ones(path)
+        except ValueError:
+            failures += 1
+    assert failures > 20
+
+
 def test_bad_files(tmp_path):
     (tmp_path / "a.bin").write_bytes(bytes(100))
     with pytest.raises(ValueError, match="frame_shape="):

@@ -129,13 +129,14 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     low, high = image.data_range
     lines = [
         f"{outcome.job.source} -> {outcome.job.target}",
-        f"  {width} x {height}, {kind}, {image.pixels.dtype}{pages}, black {low:g}, white {high:g}, {outcome.seconds:.1f} s",
+        f"  {width} x {height}, {kind}, {image.pixels.dtype}{pages}, black {low:g}, white {high:g}",
     ]
     for page, result in enumerate(results):
         name = f"page {page + 1}: " if len(results) > 1 else ""
         count = len(result.history)
         ended = result.status.name.lower().replace("_", " ")
-        lines.append(f"  {name}{ended} after {count} iteration{'s' * (count != 1)}")
+        seconds = float(result.history.seconds.sum())
+        lines.append(f"  {name}{ended} after {count} iteration{'s' * (count != 1)}, {seconds:.1f} s")
         used = _parameters(result.parameters)
         # What a description of the noise left open was estimated.
         chosen = [

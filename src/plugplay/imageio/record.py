@@ -112,6 +112,11 @@ class ImageFile(Fingerprinted):
     data_range: tuple[float, float]
     metadata: Metadata
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pixels", _read_only(self.pixels))
+        if self.alpha is not None:
+            object.__setattr__(self, "alpha", _read_only(self.alpha))
+
     @classmethod
     def of(
         cls,
@@ -234,6 +239,13 @@ def _stored(image: NDArray[Any], data_range: tuple[float, float], dtype: np.dtyp
     highest = float(limits.max) if dtype.itemsize <= 4 else float(np.nextafter(float(limits.max), 0))
     stored: NDArray[Any] = np.clip(values, float(limits.min), highest, out=values).astype(dtype)
     return stored
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to; a copy would cost a large photograph its memory once more."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 def _native(array: NDArray[Any]) -> NDArray[Any]:
