@@ -158,6 +158,14 @@ def test_an_archive_of_several_arrays_is_ambiguous(tmp_path):
     assert imageio.read(tmp_path / "b.npz").pixels.shape == (3, 3)
 
 
+def test_damaged_ome_metadata_do_not_hold_up_the_pixels(corpus, tmp_path):
+    (tmp_path / "a.ome.tif").write_bytes(corpus["ome.tif"].replace(b"<Image ", b"<Imag< "))
+    image = imageio.read(tmp_path / "a.ome.tif")
+    with pytest.warns(imageio.ImageLossWarning, match="OME metadata is damaged"):
+        imageio.write(tmp_path / "b.tif", image)
+    assert imageio.read(tmp_path / "b.tif").pages.shape[1:3] == (24, 20)
+
+
 def test_astropy_is_asked_for_by_name(tmp_path, corpus, monkeypatch):
     import sys
 

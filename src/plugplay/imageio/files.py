@@ -171,8 +171,9 @@ def write(path: str | os.PathLike[str], image: ImageFile) -> None:
         raise ImageFileError(f"{target}: {error}") from None
     except OSError as error:
         raise ImageFileError(f"{target}: cannot be written ({error.strerror or error})") from error
-    except ValueError as error:
-        raise ImageFileError(f"{target}: {format_.name} cannot hold this image ({error})") from error
+    except Exception as error:  # encoders, too, raise anything over what they cannot hold
+        detail = str(error) or type(error).__name__
+        raise ImageFileError(f"{target}: {format_.name} cannot hold this image ({detail})") from error
 
 
 def _sniffed(source: Path) -> _Format:

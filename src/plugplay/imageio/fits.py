@@ -48,7 +48,7 @@ def write(path: Path, image: ImageFile) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # astropy comments on the header cards of others, which are kept as they are
         fits.PrimaryHDU(np.ascontiguousarray(pixels), header=header).writeto(
-            path, overwrite=True, output_verify="silentfix"
+            path, overwrite=True, output_verify="silentfix+ignore"
         )
 
 

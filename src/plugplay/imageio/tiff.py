@@ -159,7 +159,11 @@ def _description(image: ImageFile) -> str | bytes | None:
     description = image.metadata.description
     if description is None or not description.rstrip().endswith("</OME>"):
         return description
-    root = ElementTree.fromstring(description)
+    try:
+        root = ElementTree.fromstring(description)
+    except ElementTree.ParseError as error:
+        warnings.warn(f"the OME metadata is damaged ({error}) and left out", ImageLossWarning, stacklevel=2)
+        return None
     if root.tag.startswith("{"):  # plain names, under the one namespace that OME files have
         root.set("xmlns", root.tag[1:].partition("}")[0])
         for element in root.iter():
