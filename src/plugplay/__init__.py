@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plugplay import denoisers, kernels, models
+    from plugplay import denoisers, imageio, kernels, models, photon_cubes
     from plugplay.admm import pnp_admm
     from plugplay.analysis.certification import certify
     from plugplay.analysis.denoiser_check import check_denoiser
@@ -46,9 +46,11 @@ __all__ = [
     "deblur",
     "denoise",
     "denoisers",
+    "imageio",
     "inpaint",
     "kernels",
     "models",
+    "photon_cubes",
     "pnp_admm",
     "psnr",
     "restore",
@@ -78,7 +80,7 @@ _HOME = {
     "denoise": "plugplay.restoration",
     "deblur": "plugplay.restoration",
 }
-_SUBPACKAGES = {"denoisers", "kernels", "models"}
+_SUBPACKAGES = {"denoisers", "imageio", "kernels", "models", "photon_cubes"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -24,7 +25,9 @@ from plugplay.denoisers.base import Denoiser, accepts_option
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.models.base import LinearGaussianModel
 from plugplay.models.inpainting import mask_for
+from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.noise import estimate_noise
+from plugplay.photon_cubes import PhotonCounts, count_ones
 from plugplay.results import Result, State
 from plugplay.scaling import Scale
 from plugplay.stabilisation import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
@@ -213,27 +216,47 @@ def super_resolve(
 
 
 def single_photon(
-    bits: ArrayLike,
+    bits: ArrayLike | PhotonCounts | str | os.PathLike[str],
     *,
-    oversampling: int = 1,
+    oversampling: int | None = None,
     gain: float | None = None,
     threshold: int = 1,
     dark: float = 0.0,
     efficiency: float = 1.0,
     **options: Unpack[RestoreOptions],
 ) -> Result:
-    """Reconstruct an image from binary frames; options as in `restore`, the rest as in `models.SinglePhoton`."""
-    frames = numeric_array(bits, "bits")
-    gray_rank = frames.ndim - (options.get("channel_axis") is not None)
-    model = SinglePhoton(
-        oversampling,
-        frames=frames.shape[0] if gray_rank == 3 else 1,
-        gain=gain,
-        threshold=threshold,
-        dark=dark,
-        efficiency=efficiency,
-    )
-    return restore(frames, model, **options)
+    """Reconstruct an image from binary frames; options as in `restore`, the rest as in `models.SinglePhoton`.
+
+    Parameters
+    ----------
+    bits : array, PhotonCounts or path
+        Bits ``(K H, K W)`` or ``(T, K H, K W)``, what `plugplay.photon_cubes.count_ones` returns, or a file that it
+        can read without further options.
+    oversampling : int, optional
+        K, the jots along each side of a pixel: by default 1, or what the counts were made with.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> bits = np.random.default_rng(0).random((30, 16, 16)) < 0.5
+    >>> pp.single_photon(bits, denoiser="tv", max_iter=3).image.shape
+    (16, 16)
+    """
+    if isinstance(bits, str | os.PathLike):
+        bits = count_ones(bits, oversampling=1 if oversampling is None else oversampling)
+    if isinstance(bits, PhotonCounts):
+        if oversampling not in (None, bits.oversampling):
+            raise ValueError(f"oversampling is {oversampling}, but the counts were made with {bits.oversampling}")
+        observed, frames = np.stack([bits.ones, bits.trials]), bits.frames
+        sensor: type[SinglePhoton] = CountedSinglePhoton
+        k = bits.oversampling
+    else:
+        observed = numeric_array(bits, "bits")
+        gray_rank = observed.ndim - (options.get("channel_axis") is not None)
+        frames = observed.shape[0] if gray_rank == 3 else 1
+        sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
+    model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
+    return restore(observed, model, **options)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Annotated
 
@@ -11,6 +12,9 @@ from plugplay import __version__
 from plugplay.cli.check_denoiser import check_denoiser
 from plugplay.cli.demo import demo
 from plugplay.cli.denoisers import denoisers
+from plugplay.cli.images import deblur, denoise, inpaint, upscale
+from plugplay.cli.options import UsageError
+from plugplay.cli.photon import photon
 
 __all__ = ["app", "main"]
 
@@ -21,9 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(check_denoiser)
-app.command()(demo)
-app.command()(denoisers)
+for command in (denoise, deblur, inpaint, upscale, photon, demo, denoisers, check_denoiser):
+    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -43,8 +46,12 @@ def _root(
 
 def main() -> None:
     """Run the command line; expected errors are one line on standard error."""
+    # tifffile reports damaged files on its own; here every error is told once, by us.
+    logging.getLogger("tifffile").addHandler(logging.NullHandler())
     try:
         app()
     except (ValueError, TypeError, OSError) as error:
+        if "--debug" in sys.argv:
+            raise
         typer.echo(f"plugplay: {error}", err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)

@@ -19,6 +19,8 @@ __all__ = ["Progress"]
 
 # Seconds between plain lines, so that a log stays readable.
 QUIET = 2.0
+# The number of iterations that the automatic parameters hardly ever exceed; the bar stretches if they do.
+USUAL_LIMIT = 40
 
 
 class Progress:
@@ -27,10 +29,10 @@ class Progress:
     Everything goes to standard error, which leaves standard output to results.
     """
 
-    def __init__(self, *, limit: int, label: str) -> None:
-        self._limit, self._label = limit, label
+    def __init__(self, *, limit: int | None, label: str) -> None:
+        self._limit, self._label = USUAL_LIMIT if limit is None else limit, label
         self._bar: RichProgress | None = None
-        self._spoke = time.monotonic()
+        self._began = self._spoke = time.monotonic()
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -40,20 +42,24 @@ class Progress:
                 TextColumn("{task.completed}/{task.total}  {task.fields[figures]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
+                transient=True,  # what stays on the screen is the result
             )
             self._bar.start()
             self._task = self._bar.add_task(self._label, total=self._limit, figures="")
         else:
-            self._say(f"{self._label}, at most {self._limit} iterations")
+            self._say(f"{self._label}: restoring")
         return self
 
     def update(self, state: State) -> None:
         """Show where the restoration stands."""
         figures = f"sigma {state.history.sigma[-1]:.4f}  delta {state.history.delta[-1]:.5f}"
+        self._limit = max(self._limit, state.iteration)
         if self._bar is not None:
-            self._bar.update(self._task, completed=state.iteration, figures=figures)
+            self._bar.update(self._task, completed=state.iteration, total=self._limit, figures=figures)
         elif time.monotonic() - self._spoke >= QUIET:
-            self._say(f"{self._label}: iteration {state.iteration}/{self._limit}  {figures}")
+            each = (time.monotonic() - self._began) / state.iteration
+            left = f"at most {each * (self._limit - state.iteration):.0f} s left"
+            self._say(f"{self._label}: iteration {state.iteration}/{self._limit}  {figures}  {left}")
 
     def _say(self, text: str) -> None:
         self._spoke = time.monotonic()

@@ -27,7 +27,7 @@ from plugplay.models.inpainting import fill_from_nearest
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PhotonTerm", "SinglePhoton"]
+__all__ = ["CountedSinglePhoton", "PhotonTerm", "SinglePhoton"]
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,33 @@ class SinglePhoton(Fingerprinted):
             float(self.dark),
             self.threshold,
         )
+
+
+@dataclass(frozen=True)
+class CountedSinglePhoton(SinglePhoton):
+    """The same sensor, observed as counts: an observation is ``(2, H, W)``, the ones and the trials.
+
+    It is what is left of photon cubes that are too large for memory; see `plugplay.photon_cubes.count_ones`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ones, trials = np.array([[3, 0]]), np.array([[10, 10]])
+    >>> CountedSinglePhoton(1, frames=10).data_term(np.stack([ones, trials])).shape
+    (1, 2)
+    """
+
+    @property
+    def observation_rank(self) -> int:
+        """The rank of a gray observation."""
+        return 3
+
+    def data_term(self, y: ArrayLike) -> PhotonTerm:
+        """Return the negative log-likelihood of the counts `y`."""
+        counts = numeric_array(y, "counts")
+        if counts.ndim not in (3, 4) or counts.shape[0] != 2:
+            raise ValueError(f"counts must have the shape (2, H, W), ones and trials; got {counts.shape}")
+        return self.data_term_from_counts(counts[0], counts[1])
 
 
 @dataclass(frozen=True, eq=False)
