@@ -45,6 +45,8 @@ __all__ = ["pnp_admm"]
 
 # Iterates live on the scale [0, 1]; one whose RMS is beyond this is on its way to infinity.
 EXPLODED = 1e3
+# Sums take this many elements at a time, so that large images need no copies in double precision.
+_PIECE = 1 << 18
 
 
 def pnp_admm(
@@ -196,7 +198,7 @@ class _Loop:
     def _denoised(self, noisy: FloatArray, sigma: float, iteration: int) -> FloatArray:
         """Call the denoiser and check what it returns, naming it and the iteration if it fails."""
         where = f"denoiser {self.parameters.denoiser!r} at iteration {iteration + 1} (sigma {sigma:.3g})"
-        given = noisy.copy()
+        given = noisy.view()
         given.setflags(write=False)
         try:
             output = np.asarray(self.denoise(given, sigma))
@@ -242,9 +244,11 @@ def _exploded(*arrays: FloatArray) -> bool:
 
 
 def _rms(array: FloatArray) -> float:
-    """Return the root mean square, summed in a fixed order whatever the number of threads."""
+    """Return the root mean square, summed in a fixed order whatever the number of threads, and a piece at a time."""
+    values = array.ravel()
+    pieces = (values[first : first + _PIECE] for first in range(0, values.size, _PIECE))
     with np.errstate(over="ignore"):
-        return math.sqrt(float(np.mean(np.square(array, dtype=np.float64))))
+        return math.sqrt(sum(float(np.sum(np.square(piece, dtype=np.float64))) for piece in pieces) / values.size)
 
 
 def _check_denoiser(value: object) -> None:

@@ -31,7 +31,7 @@ from plugplay.photon_cubes import PhotonCounts, count_ones
 from plugplay.results import Result, State
 from plugplay.scaling import Scale
 from plugplay.stabilisation import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
-from plugplay.tuning import IMAGE_VARIANCE, LEAST_NOISE, choose, least_risk
+from plugplay.tuning import IMAGE_VARIANCE, LEAST_NOISE, choose, denoising_purpose, least_risk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,14 +122,14 @@ def restore(
     parallel = check_workers(workers)
     unit = scale.to_unit(observed) if intensity else observed
     problem = _pose(unit, model, noise)
-    method = _make_denoiser(denoiser, parallel)
+    method = _make_denoiser(denoiser, model, parallel)
     if tune is not None and lam is None:
         check_choice(tune, "tune", ("sure",))
         with scipy.fft.set_workers(parallel):
             weight: float | None = _lambda_of_least_risk(unit, model, problem, method, rng)
     else:
         weight = lam
-    choice = choose(model, problem.noise, lam=weight)
+    choice = choose(model, problem.noise, lam=None if weight is None else check_number(weight, "lam", above=0))
     first = start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis)
 
     with scipy.fft.set_workers(parallel):
@@ -361,8 +361,8 @@ def _companion(
     return unit if channel_axis is None else _moved(unit, channel_axis, name)
 
 
-def _make_denoiser(denoiser: str | Denoiser, workers: int) -> Denoiser:
+def _make_denoiser(denoiser: str | Denoiser, model: Model, workers: int) -> Denoiser:
     if not isinstance(denoiser, str):
         return denoiser
-    options = {"workers": workers} if accepts_option(denoiser, "workers") else {}
-    return denoisers.get(denoiser, **options)
+    options: dict[str, Any] = {"workers": workers, "purpose": denoising_purpose(model)}
+    return denoisers.get(denoiser, **{name: value for name, value in options.items() if accepts_option(denoiser, name)})

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plugplay.models import Denoising, Inpainting, SinglePhoton
+from plugplay.models.base import LinearGaussianModel
 from plugplay.schedules import Constant, Monotone, Schedule
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from plugplay._checks import FloatArray
     from plugplay.models.base import Model
 
-__all__ = ["Choice", "choose", "least_risk"]
+__all__ = ["Choice", "choose", "denoising_purpose", "least_risk"]
 
 LAMBDA_PER_VARIANCE = 0.5
 LEAST_NOISE = 0.6 / 255
@@ -100,6 +101,15 @@ def choose(model: Model, noise: float, *, lam: float | None = None) -> Choice:
     lam = LAMBDA_PER_VARIANCE * max(noise, LEAST_NOISE) ** 2 if lam is None else lam
     first_sigma = max(SMALLEST_FIRST_SIGMA, FIRST_SIGMA_PER_FACTOR * _missing(model))
     return Choice(lam, Monotone(lam / first_sigma**2, GAMMA), TOLERANCE, MAX_ITER)
+
+
+def denoising_purpose(model: Model) -> str:
+    """Return what a denoiser will have to remove, for denoisers that can be told.
+
+    Photons leave something like noise everywhere; what blur, sampling and missing pixels leave is of another kind.
+    """
+    inverse = isinstance(model, LinearGaussianModel) and not isinstance(model, Denoising)
+    return "restoration" if inverse else "denoising"
 
 
 def _missing(model: Model) -> float:

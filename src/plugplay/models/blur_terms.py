@@ -98,15 +98,27 @@ class MaskedTerm(LeastSquares):
 
     def step(self, v: FloatArray, rho: float, guess: NDArray[np.float64]) -> tuple[FloatArray, NDArray[np.float64]]:
         """Return the proximal step x and the w behind it, starting the conjugate gradients from a guess of w."""
+        if v.ndim == 2:
+            return self._channel_step(v, rho, guess, self.y, self.mask)
+        # One channel after the other: each stops when it is done, and the memory of one is enough.
+        x, w = np.empty_like(v), np.empty_like(guess)
+        for c in range(v.shape[2]):
+            y, mask = np.ascontiguousarray(self.y[..., c]), np.ascontiguousarray(self.mask[..., c])
+            x[..., c], w[..., c] = self._channel_step(v[..., c], rho, guess[..., c], y, mask)
+        return x, w
+
+    def _channel_step(
+        self, v: FloatArray, rho: float, guess: NDArray[np.float64], y: FloatArray, mask: BoolArray
+    ) -> tuple[FloatArray, NDArray[np.float64]]:
         exact = v.astype(np.float64)
-        rhs = -self._residual(exact).astype(np.float64)
+        rhs = np.where(mask, y - self.blur.forward(exact), 0.0)
         inverse = 1 / (self.blur.gram + rho)
 
         def system(w: NDArray[np.float64]) -> NDArray[np.float64]:
-            return self._masked(self.blur.filter_samples(w, self.blur.gram)) + rho * w
+            return np.where(mask, self.blur.filter_samples(w, self.blur.gram), 0.0) + rho * w
 
         def preconditioner(w: NDArray[np.float64]) -> NDArray[np.float64]:
-            return self._masked(self.blur.filter_samples(w, inverse))
+            return np.where(mask, self.blur.filter_samples(w, inverse), 0.0)
 
         w = conjugate_gradients(system, rhs, guess=guess, preconditioner=preconditioner)
         return (exact + self.blur.adjoint(w)).astype(v.dtype), w
@@ -123,11 +135,8 @@ class MaskedTerm(LeastSquares):
         """Return the part of x that lies in the observed frame."""
         return self.frame.crop(x)
 
-    def _masked(self, samples: FloatArray) -> NDArray[np.float64]:
-        return np.where(self.mask, samples, 0.0)
-
     def _residual(self, x: FloatArray) -> FloatArray:
-        return self._masked(self.blur.forward(x.astype(np.float64)) - self.y)
+        return np.where(self.mask, self.blur.forward(x.astype(np.float64)) - self.y, 0.0)
 
     def _adjoint(self, residual: FloatArray) -> FloatArray:
         return self.blur.adjoint(residual).astype(self.first.dtype)

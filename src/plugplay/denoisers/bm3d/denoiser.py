@@ -11,7 +11,7 @@ from plugplay._checks import FloatArray, check_choice, check_number, check_worke
 from plugplay.denoisers.base import Denoiser, per_channel
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.memory import Memory
-from plugplay.denoisers.bm3d.profiles import PROFILES, ProfileName
+from plugplay.denoisers.bm3d.profiles import PROFILES, ProfileName, Purpose
 
 __all__ = ["BM3D"]
 
@@ -31,6 +31,9 @@ class BM3D:
     ----------
     profile : {"normal", "fast", "high"}, optional
         How much time to spend: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
+    purpose : {"denoising", "restoration"}, optional
+        What is to be removed: white noise, or what the steps of a restoration leave (which `plugplay.restore` asks for
+        where it helps).
     workers : int, optional
         Number of threads, by default all cores. It does not change the result, not by a bit.
 
@@ -61,10 +64,12 @@ class BM3D:
     name: ClassVar[str] = "bm3d"
 
     profile: ProfileName = "normal"
+    purpose: Purpose = "denoising"
     workers: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.profile, "profile", get_args(ProfileName))
+        check_choice(self.purpose, "purpose", get_args(Purpose))
         check_workers(self.workers)
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
@@ -131,4 +136,5 @@ class BM3D:
         if sigma == 0:
             return image.copy()
         groups = memory.groups_for(sigma) if memory else None
-        return denoise_image(image, sigma, PROFILES[self.profile], workers=workers, groups=groups)
+        profile = PROFILES[self.profile].serving(self.purpose)
+        return denoise_image(image, sigma, profile, workers=workers, groups=groups)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["BLOCK", "PROFILES", "Profile", "ProfileName", "Stage"]
+__all__ = ["BLOCK", "PROFILES", "Profile", "ProfileName", "Purpose", "Stage"]
 
 ProfileName = Literal["fast", "normal", "high"]
+Purpose = Literal["denoising", "restoration"]
 
 BLOCK = 8
 """Side of a block; the kernels are written for it."""
@@ -75,6 +76,17 @@ class Profile:
     threshold: float = 2.7
     wiener_noise: float = 0.9
     kaiser: float = 2.0
+
+    def serving(self, purpose: Purpose) -> Profile:
+        """Return the profile for what is to be removed.
+
+        What a restoration leaves to its denoiser is not white noise, and blocks count alike up to their rims there. On
+        crops of scikit-image's pictures, super-resolution gains 0.03 to 0.17 dB by these numbers; white noise is
+        removed worse by 0.07 dB with them.
+        """
+        if purpose == "denoising":
+            return self
+        return replace(self, threshold=3.2, wiener_noise=0.7, kaiser=0.0)
 
 
 def _profile(step: int) -> Profile:
