@@ -31,7 +31,7 @@ from plugplay.photon_cubes import PhotonCounts, count_ones
 from plugplay.results import Result, State
 from plugplay.scaling import Scale
 from plugplay.stabilisation import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
-from plugplay.tuning import IMAGE_VARIANCE, LEAST_NOISE, choose, denoising_purpose, least_risk
+from plugplay.tuning import IMAGE_VARIANCE, LEAST_NOISE, choose, denoising_purpose, least_risk, noise_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -289,7 +289,10 @@ def _pose(y: NDArray[Any], model: Model, noise: float | PoissonGaussian | None) 
         term = StabilisedTerm(model.data_term(stabiliser.forward(observed)), stabiliser)
         return _Problem(term, stabiliser.noise, known, stabiliser.forward)
     data_term = model.data_term(y)
-    level = estimate_noise(y, mask=mask).sigma if noise is None else check_number(noise, "noise", minimum=0)
+    if noise is None:
+        level = noise_behind(model, estimate_noise(y, mask=mask).sigma)
+    else:
+        level = check_number(noise, "noise", minimum=0)
     return _Problem(data_term, level, level)
 
 

@@ -31,9 +31,9 @@ class BM3D:
     ----------
     profile : {"normal", "fast", "high"}, optional
         How much time to spend: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
-    purpose : {"denoising", "restoration"}, optional
-        What is to be removed: white noise, or what the steps of a restoration leave (which `plugplay.restore` asks for
-        where it helps).
+    purpose : {"denoising", "restoration", "photons"}, optional
+        What is to be removed: white noise, or what the steps of a restoration leave, after a blur or among photons.
+        `plugplay.restore` asks for the right one.
     workers : int, optional
         Number of threads, by default all cores. It does not change the result, not by a bit.
 

@@ -9,7 +9,7 @@ from typing import Literal
 __all__ = ["BLOCK", "PROFILES", "Profile", "ProfileName", "Purpose", "Stage"]
 
 ProfileName = Literal["fast", "normal", "high"]
-Purpose = Literal["denoising", "restoration"]
+Purpose = Literal["denoising", "restoration", "photons"]
 
 BLOCK = 8
 """Side of a block; the kernels are written for it."""
@@ -80,13 +80,19 @@ class Profile:
     def serving(self, purpose: Purpose) -> Profile:
         """Return the profile for what is to be removed.
 
-        What a restoration leaves to its denoiser is not white noise, and blocks count alike up to their rims there. On
-        crops of scikit-image's pictures, super-resolution gains 0.03 to 0.17 dB by these numbers; white noise is
-        removed worse by 0.07 dB with them.
+        What a restoration leaves to its denoiser is not white noise. After blur, sampling or gaps, blocks should count
+        alike up to their rims: super-resolution gains 0.03 to 0.17 dB on crops of scikit-image's pictures. Among
+        photons it is the other way round, and a denser final grid helps: reconstructions gain 0.12 dB or more. White
+        noise is removed worse by both.
         """
-        if purpose == "denoising":
-            return self
-        return replace(self, threshold=3.2, wiener_noise=0.7, kaiser=0.0)
+        match purpose:
+            case "restoration":
+                return replace(self, threshold=3.2, wiener_noise=0.7, kaiser=0.0)
+            case "photons":
+                dense = replace(self.final, step=2, offset=1)
+                return replace(self, final=dense, threshold=2.5, kaiser=3.0)
+            case "denoising":
+                return self
 
 
 def _profile(step: int) -> Profile:
