@@ -241,7 +241,7 @@ def test_a_session_is_opened_once_per_run(term):
         ({"max_iter": -1}, "max_iter must be an integer >= 0"),
         ({"stop_rule": "mean"}, "stop_rule must be one of 'sum', 'max'; got 'mean'"),
         ({"clip": (1.0, 0.0)}, "low < high"),
-        ({"clip": 3}, "clip must be a pair (low, high) or None; got 3"),
+        ({"clip": 3}, "clip must be a pair (low, high); got 3"),
         ({"start": np.zeros((3, 3))}, "start has the shape (3, 3), but the unknown image has (48, 40)"),
         ({"start": np.zeros((48, 40), int)}, "floats on the scale [0, 1]"),
         ({"reference": np.zeros((2, 2))}, "reference has the shape (2, 2)"),

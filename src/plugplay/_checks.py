@@ -15,6 +15,7 @@ __all__ = [
     "FloatArray",
     "check_choice",
     "check_integer",
+    "check_interval",
     "check_mask",
     "check_number",
     "check_rank",
@@ -124,6 +125,16 @@ def check_number(
         wanted = " and ".join(part for part in (low, high) if part) or "finite"
         raise ValueError(f"{name} must be {wanted}; got {value!r}")
     return number
+
+
+def check_interval(value: object, name: str) -> tuple[float, float]:
+    """Return `value` as a pair of floats ``(low, high)`` with ``low < high``."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"{name} must be a pair (low, high); got {value!r}")
+    low, high = check_number(value[0], f"{name}[0]"), check_number(value[1], f"{name}[1]")
+    if not low < high:
+        raise ValueError(f"{name} must be a pair (low, high) with low < high; got {value!r}")
+    return low, high
 
 
 def check_integer(value: object, name: str, *, minimum: int) -> int:

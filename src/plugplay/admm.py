@@ -23,6 +23,7 @@ from plugplay._checks import (
     FloatArray,
     check_choice,
     check_integer,
+    check_interval,
     check_number,
     check_same_shape,
     float_image,
@@ -113,7 +114,7 @@ def pnp_admm(
         tol=check_number(tol, "tol", minimum=0),
         max_iter=check_integer(max_iter, "max_iter", minimum=0),
         stop_rule=check_choice(stop_rule, "stop_rule", ("sum", "max")),
-        clip=_checked_clip(clip),
+        clip=None if clip is None else check_interval(clip, "clip"),
     )
     truth = None if reference is None else float_image(reference, "reference")
     state = _first_state(data_term, start, schedule)
@@ -255,16 +256,3 @@ def _check_denoiser(value: object) -> None:
     if not callable(value):
         hint = "; plugplay.denoisers.get makes one from a name" if isinstance(value, str) else ""
         raise TypeError(f"denoiser must be a callable (image, sigma) -> image; got {value!r}{hint}")
-
-
-def _checked_clip(clip: tuple[float, float] | None) -> tuple[float, float] | None:
-    if clip is None:
-        return None
-    try:
-        low, high = clip
-    except (TypeError, ValueError):
-        raise TypeError(f"clip must be a pair (low, high) or None; got {clip!r}") from None
-    low, high = check_number(low, "clip[0]"), check_number(high, "clip[1]")
-    if not low < high:
-        raise ValueError(f"clip must be a pair (low, high) with low < high; got {clip!r}")
-    return low, high

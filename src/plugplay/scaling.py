@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay._checks import FloatArray, check_number
+from plugplay._checks import FloatArray, check_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class Scale:
         """Find the scale: the one given, the dtype's range for integers, (0, 1) for floats."""
         integer = array.dtype.kind in "biu"
         if data_range is not None:
-            low, high = _checked_range(data_range)
+            low, high = check_interval(data_range, "data_range")
         elif array.dtype == np.bool_:
             low, high = 0.0, 1.0
         elif integer:
@@ -77,14 +77,3 @@ class Scale:
         if self.integer or (self.low, self.high) == (0.0, 1.0):
             return image
         return (image * (self.high - self.low) + self.low).astype(image.dtype)
-
-
-def _checked_range(data_range: tuple[float, float]) -> tuple[float, float]:
-    try:
-        low, high = data_range
-    except (TypeError, ValueError):
-        raise TypeError(f"data_range must be a pair (low, high); got {data_range!r}") from None
-    low, high = check_number(low, "data_range[0]"), check_number(high, "data_range[1]")
-    if not low < high:
-        raise ValueError(f"data_range must be a pair (low, high) with low < high; got {data_range!r}")
-    return low, high
