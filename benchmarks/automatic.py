@@ -1,10 +1,10 @@
 """What the automatic parameters reach: the paper's experiments without a single parameter given.
 
-Run ``python benchmarks/automatic.py --images DIR`` with the paper's ten images, or without ``--images`` on pictures that
-scikit-image brings. Noise is estimated, everything else is chosen. Simulated and solved with circular boundaries; PSNR
-of images clipped to [0, 1], without a border of 4 pixels for super-resolution and over the whole frame for photons.
-The paper's columns are the averages of its hand-tuned "Ours-M" for super-resolution and of the better of its two rows for
-photons; they mean something only for its own images.
+Run ``python benchmarks/automatic.py --images DIR`` with the paper's ten images, or without ``--images`` on pictures
+that scikit-image brings. Noise is estimated, everything else is chosen. Simulated and solved with circular boundaries;
+PSNR of images clipped to [0, 1], without a border of 4 pixels for super-resolution and over the whole frame for
+photons. The paper's columns are the averages of its hand-tuned "Ours-M" for super-resolution and of the better of its
+two rows for photons; they mean something only for its own images.
 """
 
 from __future__ import annotations
