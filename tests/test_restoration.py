@@ -182,3 +182,83 @@ def test_bad_input(change, message):
 def test_typos_are_refused(blurred):
     with pytest.raises(TypeError, match="gama"):
         pp.restore(blurred, BLUR, **OPTIONS, gama=2)
+
+
+def test_denoising_by_hand_iterates(camera):
+    y = np.clip(camera + 0.1 * np.random.default_rng(0).normal(size=camera.shape), 0, 1)
+    by_hand = {"lam": 1e-2, "schedule": pp.Monotone(rho0=0.5, gamma=1.5)}
+    result = pp.restore(y, pp.models.Denoising(), denoiser="tv", **by_hand)
+    assert len(result.history) > 5
+    dark = pp.denoise(y, denoiser="tv", start=np.zeros_like(y))
+    assert dark.image.mean() == pytest.approx(y.mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("boundary", ["circular", "reflect", "unknown"])
+def test_a_start_has_the_shape_of_the_image(boundary, blurred):
+    result = pp.deblur(blurred, BLUR.kernel, boundary=boundary, denoiser="tv", start=blurred, max_iter=1)
+    assert result.image.shape == blurred.shape
+
+
+def test_what_lies_outside_the_mask_has_no_scale(camera):
+    mask = np.random.default_rng(1).random(camera.shape) < 0.7
+    options = {"denoiser": "tv", "max_iter": 2}
+    plain = pp.inpaint(camera, mask, **options)
+    np.testing.assert_array_equal(pp.inpaint(np.where(mask, camera, -9999.0), mask, **options).image, plain.image)
+
+
+def test_masks_follow_the_channel_axis(astronaut):
+    mask = np.random.default_rng(2).random(astronaut.shape) < 0.7
+    last = pp.inpaint(astronaut, mask, denoiser="tv", channel_axis=-1, max_iter=2)
+    moved = np.moveaxis(astronaut, -1, 0), np.moveaxis(mask, -1, 0)
+    first = pp.inpaint(*moved, denoiser="tv", channel_axis=0, max_iter=2)
+    np.testing.assert_array_equal(np.moveaxis(first.image, 0, -1), last.image)
+
+
+@pytest.mark.parametrize(
+    ("axis", "shape"), [(0, (3, 8, 9)), (1, (3, 8, 9)), (2, (8, 3, 9)), (3, (8, 9, 3)), (-1, (8, 9, 3))]
+)
+def test_channels_of_photon_cubes_stay_in_place(axis, shape):
+    bits = np.random.default_rng(3).random((4, 16, 18, 3)) < 0.5
+    cube, x = np.moveaxis(bits, -1, axis), np.zeros(shape)
+    result = pp.single_photon(cube, oversampling=2, denoiser="tv", channel_axis=axis, max_iter=1, reference=x)
+    assert result.image.shape == shape
+    assert "noise" not in result.parameters.chosen
+
+
+def test_a_cube_of_one_frame_is_that_frame():
+    bits = np.random.default_rng(4).random((1, 16, 18)) < 0.5
+    options = {"oversampling": 2, "denoiser": "tv", "max_iter": 2}
+    frame = pp.single_photon(bits[0], **options)
+    np.testing.assert_array_equal(pp.single_photon(bits, **options).image, frame.image)
+    colour = np.stack([bits] * 3, axis=-1)
+    assert pp.single_photon(colour, channel_axis=3, **options).image.shape == (8, 9, 3)
+
+
+def test_references_of_another_depth_keep_their_own_range(camera):
+    twelve_bits = np.round(camera * 4095).astype(np.uint16)
+    eight_bits = np.round(camera * 255).astype(np.uint8)
+    result = pp.denoise(twelve_bits, data_range=(0, 4095), noise=1e-6, denoiser="tv", reference=eight_bits)
+    assert result.history.psnr[-1] > 45
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda y: pp.restore(y, "deblur"), "model must be a model such as"),
+        (lambda y: pp.restore(y, pp.models.Denoising), "model must be a model such as"),
+        (
+            lambda y: pp.restore(np.ma.array(y, mask=y > 0.5), BLUR),
+            "y is a masked array: give y.data, and mask=~y.mask",
+        ),
+        (lambda y: pp.restore(y, BLUR, tune="sure", rng=0, lam=1e-3), "give one of them"),
+        (lambda y: pp.restore(y, BLUR, noise=float("inf")), "noise must be finite and >= 0; got inf"),
+        (lambda y: pp.restore(y, BLUR, schedule="monotone", denoiser="tv"), "schedule must be one such as Monotone"),
+        (lambda y: pp.restore(y, BLUR, callback=3, denoiser="tv"), "callback must be callable"),
+        (lambda y: pp.single_photon(y > 0.5, data_range=(0, 5)), "data_range is about intensities"),
+        (lambda y: pp.pnp_admm(BLUR, print, schedule=pp.Constant(1.0), lam=1.0), "bind it with model.data_term(y)"),
+    ],
+)
+def test_wrong_kinds_of_arguments(call, message, camera):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call(camera[:32, :32])
+    assert message in str(caught.value)

@@ -33,6 +33,8 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 def numeric_array(value: ArrayLike, name: str) -> NDArray[Any]:
     """Return `value` as a non-empty array of booleans, integers or floats."""
+    if np.ma.is_masked(value):
+        raise TypeError(f"{name} is a masked array: give {name}.data, and mask=~{name}.mask (True where observed)")
     try:
         array = np.asarray(value)
     except ValueError as error:  # ragged lists
@@ -74,10 +76,13 @@ def check_finite(array: NDArray[Any], name: str) -> None:
     """Refuse NaN and infinite pixels."""
     bad = array.size - int(np.count_nonzero(np.isfinite(array)))
     if bad:
-        raise ValueError(
-            f"{name} has {bad} NaN or infinite value(s) among {array.size}. If they are missing or dead pixels, "
-            "say so with mask= (True where observed): Inpainting, Deblurring and SuperResolution take one"
-        )
+        hint = ""
+        if name.startswith(("y", "image")):
+            hint = (
+                ". If they are missing or dead pixels, say so with mask= (True where observed): Inpainting, Deblurring "
+                "and SuperResolution take one"
+            )
+        raise ValueError(f"{name} has {bad} NaN or infinite value(s) among {array.size}{hint}")
 
 
 def check_same_shape(array: NDArray[Any], shape: tuple[int, ...], name: str, what: str) -> None:
@@ -123,6 +128,7 @@ def check_number(
     )
     if not inside:
         wanted = " and ".join(part for part in (low, high) if part) or "finite"
+        wanted = wanted if math.isfinite(number) else f"finite and {wanted}".replace("finite and finite", "finite")
         raise ValueError(f"{name} must be {wanted}; got {value!r}")
     return number
 

@@ -106,7 +106,7 @@ def pnp_admm(
     >>> result.status.name
     'CONVERGED'
     """
-    _check_denoiser(denoiser)
+    _check_parts(data_term, denoiser, schedule, callback)
     parameters = Parameters(
         denoiser=name_of(denoiser),
         schedule=schedule,
@@ -252,7 +252,14 @@ def _rms(array: FloatArray) -> float:
         return math.sqrt(sum(float(np.sum(np.square(piece, dtype=np.float64))) for piece in pieces) / values.size)
 
 
-def _check_denoiser(value: object) -> None:
-    if not callable(value):
-        hint = "; plugplay.denoisers.get makes one from a name" if isinstance(value, str) else ""
-        raise TypeError(f"denoiser must be a callable (image, sigma) -> image; got {value!r}{hint}")
+def _check_parts(data_term: object, denoiser: object, schedule: object, callback: object) -> None:
+    if isinstance(data_term, type) or not hasattr(data_term, "prox"):
+        hint = ": bind it with model.data_term(y)" if hasattr(data_term, "data_term") else ""
+        raise TypeError(f"data_term must have prox, value, start and crop; got {data_term!r}{hint}")
+    if not callable(denoiser):
+        hint = "; plugplay.denoisers.get makes one from a name" if isinstance(denoiser, str) else ""
+        raise TypeError(f"denoiser must be a callable (image, sigma) -> image; got {denoiser!r}{hint}")
+    if isinstance(schedule, type) or not hasattr(schedule, "next_rho"):
+        raise TypeError(f"schedule must be one such as Monotone(rho0=1e-3, gamma=1.5); got {schedule!r}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable with a State; got {callback!r}")

@@ -65,6 +65,9 @@ def open_cube(
 
 
 def _memory_mapped(path: Path) -> Cube:
+    with path.open("rb") as stream:
+        if not stream.read(6).startswith((b"\x93NUMPY", b"PK")):
+            raise ImageFileError("not a photon cube: NPY, MAT and BIN files are read")
     try:
         mapped: Any = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header is parsed as Python, with whatever comes of it

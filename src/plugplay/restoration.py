@@ -24,6 +24,7 @@ from plugplay.admm import pnp_admm
 from plugplay.denoisers.base import Denoiser, accepts_option
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.models.base import LinearGaussianModel
+from plugplay.models.frames import Frame
 from plugplay.models.inpainting import mask_for
 from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.noise import estimate_noise
@@ -116,21 +117,31 @@ def restore(
     >>> result.image.shape, result.status.name
     ((16, 16), 'CONVERGED')
     """
+    _check_model(model)
     observed = _channels_last(numeric_array(y, "y"), model, channel_axis)
     intensity = getattr(model, "observes_intensity", True)
-    scale = Scale.of(observed, data_range) if intensity else Scale(0.0, 1.0, integer=True)
+    if data_range is not None and not intensity:
+        raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
+    mask: BoolArray | None = getattr(model, "mask", None)
+    seen = observed if mask is None else observed[mask_for(observed, mask)]
+    scale = Scale.of(seen, data_range) if intensity else Scale(0.0, 1.0, integer=True)
+    image_axis = _image_axis(observed, model, channel_axis)
+    companions = _Companions(scale, data_range, observed.dtype, image_axis)
     parallel = check_workers(workers)
     unit = scale.to_unit(observed) if intensity else observed
     problem = _pose(unit, model, noise)
     method = _make_denoiser(denoiser, model, parallel)
-    if tune is not None and lam is None:
+    weight = None if lam is None else check_number(lam, "lam", above=0)
+    if tune is not None:
         check_choice(tune, "tune", ("sure",))
+        if lam is not None:
+            raise ValueError(f"tune={tune!r} looks for lambda, but lam={lam!r} was given: give one of them")
         with scipy.fft.set_workers(parallel):
-            weight: float | None = _lambda_of_least_risk(unit, model, problem, method, rng)
-    else:
-        weight = lam
-    choice = choose(model, problem.noise, lam=None if weight is None else check_number(weight, "lam", above=0))
-    first = start if isinstance(start, State) else _companion(start, "start", scale, data_range, channel_axis)
+            weight = _lambda_of_least_risk(unit, model, problem, method, rng)
+    one_step = schedule is None and tol is None and max_iter is None and start is None
+    choice = choose(model, problem.noise, lam=weight, one_step=one_step)
+    if start is not None and not isinstance(start, State):
+        start = problem.enter(companions.on_unit_scale(start, "start"))
 
     with scipy.fft.set_workers(parallel):
         result = pnp_admm(
@@ -140,22 +151,24 @@ def restore(
             lam=choice.lam,
             tol=choice.tol if tol is None else tol,
             max_iter=choice.max_iter if max_iter is None else max_iter,
-            start=first if first is None or isinstance(first, State) else problem.enter(first),
+            start=start,
             clip=choice.clip,
-            reference=_companion(reference, "reference", scale, data_range, channel_axis),
+            reference=None if reference is None else companions.on_unit_scale(reference, "reference"),
             callback=callback,
         )
     image = scale.from_unit(result.image)
-    if channel_axis is not None:
-        # Frames, if there are any, come first in the observation and are gone from the image.
-        image = np.moveaxis(image, -1, channel_axis if channel_axis < 0 else min(channel_axis, image.ndim - 1))
+    if image_axis is not None:
+        image = np.moveaxis(image, -1, image_axis)
     given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
+    if not intensity:
+        del given["noise"]
     parameters = replace(
         result.parameters,
         model=model,
         noise=problem.described if intensity else None,
         data_range=(scale.low, scale.high),
         chosen=tuple(name for name, value in given.items() if value is None),
+        tune=tune,
     )
     return replace(result, image=image, parameters=parameters)
 
@@ -193,12 +206,13 @@ def deblur(
     **options: Unpack[RestoreOptions],
 ) -> Result:
     """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`."""
-    return restore(y, Deblurring(kernel, boundary=boundary, mask=mask), **options)
+    model = Deblurring(kernel, boundary=boundary, mask=_mask_channels_last(mask, options))
+    return restore(y, model, **options)
 
 
 def inpaint(y: ArrayLike, mask: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
     """Fill in the pixels where the mask is False; options as in `restore`."""
-    return restore(y, Inpainting(mask), **options)
+    return restore(y, Inpainting(_mask_channels_last(mask, options)), **options)
 
 
 def super_resolve(
@@ -212,7 +226,9 @@ def super_resolve(
     **options: Unpack[RestoreOptions],
 ) -> Result:
     """Enlarge an image; options as in `restore`, the others as in `plugplay.models.SuperResolution`."""
-    return restore(y, SuperResolution(factor, kernel, offset=offset, boundary=boundary, mask=mask), **options)
+    observed = _mask_channels_last(mask, options)
+    model = SuperResolution(factor, kernel, offset=offset, boundary=boundary, mask=observed)
+    return restore(y, model, **options)
 
 
 def single_photon(
@@ -251,12 +267,24 @@ def single_photon(
         sensor: type[SinglePhoton] = CountedSinglePhoton
         k = bits.oversampling
     else:
-        observed = numeric_array(bits, "bits")
-        gray_rank = observed.ndim - (options.get("channel_axis") is not None)
-        frames = observed.shape[0] if gray_rank == 3 else 1
+        observed, frames = numeric_array(bits, "bits"), 1
+        axis = options.get("channel_axis")
+        if observed.ndim - (axis is not None) == 3:
+            time = 1 if axis is not None and axis % observed.ndim == 0 else 0
+            frames = observed.shape[time]
+            if frames == 1:  # a cube of one frame is that frame
+                if axis is not None and axis > time:
+                    options["channel_axis"] = axis - 1
+                observed = observed.squeeze(time)
         sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
     model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
     return restore(observed, model, **options)
+
+
+def _mask_channels_last(mask: ArrayLike | None, options: RestoreOptions) -> Any:
+    """Return a mask that has the axes of y with its channels where models expect them."""
+    axis = options.get("channel_axis")
+    return mask if mask is None or axis is None or np.ndim(mask) != 3 else _moved(np.asarray(mask), axis, "mask")
 
 
 @dataclass(frozen=True)
@@ -289,11 +317,16 @@ def _pose(y: NDArray[Any], model: Model, noise: float | PoissonGaussian | None) 
         term = StabilisedTerm(model.data_term(stabiliser.forward(observed)), stabiliser)
         return _Problem(term, stabiliser.noise, known, stabiliser.forward)
     data_term = model.data_term(y)
+    frame: Frame = getattr(data_term, "frame", Frame())
+
+    def enter(guess: FloatArray) -> FloatArray:
+        return guess if guess.shape == tuple(data_term.shape) else frame.reflect(guess)
+
     if noise is None:
         level = noise_behind(model, estimate_noise(y, mask=mask).sigma)
     else:
         level = check_number(noise, "noise", minimum=0)
-    return _Problem(data_term, level, level)
+    return _Problem(data_term, level, level, enter)
 
 
 def _lambda_of_least_risk(
@@ -328,6 +361,19 @@ def _lambda_of_least_risk(
     return least_risk(predict, deconvolve, observed, noise=problem.noise, lam=start, rng=source)
 
 
+def _check_model(model: object) -> None:
+    if isinstance(model, type) or not hasattr(model, "data_term"):
+        raise TypeError(f"model must be a model such as plugplay.models.Deblurring(kernel); got {model!r}")
+
+
+def _image_axis(y: NDArray[Any], model: Model, channel_axis: int | None) -> int | None:
+    """Return the axis of the channels in the restored image, from which the axis of the frames is gone."""
+    if channel_axis is None:
+        return None
+    axis = channel_axis % y.ndim
+    return axis - 1 if axis > 0 and getattr(model, "observation_rank", 2) == 3 else axis
+
+
 def _channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:
     rank = getattr(model, "observation_rank", 2)
     if channel_axis is None:
@@ -347,21 +393,22 @@ def _moved(array: NDArray[Any], channel_axis: int, name: str) -> NDArray[Any]:
     return np.moveaxis(array, axis, -1)
 
 
-def _companion(
-    value: ArrayLike | None,
-    name: str,
-    scale: Scale,
-    data_range: tuple[float, float] | None,
-    channel_axis: int | None,
-) -> FloatArray | None:
-    """Return an array that belongs to the restored image, on the scale [0, 1]."""
-    if value is None:
-        return None
-    array = numeric_array(value, name)
-    floats_like_y = array.dtype.kind == "f" and not scale.integer
-    own = Scale.of(array, data_range if floats_like_y or array.dtype.kind != "f" else None, name=name)
-    unit = own.to_unit(array)
-    return unit if channel_axis is None else _moved(unit, channel_axis, name)
+@dataclass(frozen=True)
+class _Companions:
+    """How arrays that belong to the restored image, a start or a reference, come to the scale [0, 1]."""
+
+    scale: Scale
+    data_range: tuple[float, float] | None
+    dtype: np.dtype[Any]
+    channel_axis: int | None
+
+    def on_unit_scale(self, value: ArrayLike, name: str) -> FloatArray:
+        array = numeric_array(value, name)
+        # Integers of y's own kind share its range; others mean what their dtype says. Floats are in the units of the
+        # restored image, which are those of y if it is float.
+        shares = array.dtype == self.dtype or (array.dtype.kind == "f" and not self.scale.integer)
+        unit = Scale.of(array, self.data_range if shares else None, name=name).to_unit(array)
+        return unit if self.channel_axis is None else _moved(unit, self.channel_axis, name)
 
 
 def _make_denoiser(denoiser: str | Denoiser, model: Model, workers: int) -> Denoiser:

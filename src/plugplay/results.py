@@ -183,7 +183,7 @@ class State(Fingerprinted):
                 history = History(**{f.name: _read_only(stored[f"history_{f.name}"]) for f in fields(Iteration)})
                 arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
                 return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
-        except (KeyError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        except (KeyError, ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a checkpoint written by State.save: {error}") from None
 
 
@@ -205,6 +205,8 @@ class Parameters:
         The values of the input that became 0 and 1.
     chosen : tuple of str
         The names of the parameters that were chosen automatically.
+    tune : str, optional
+        How lambda was refined, if it was.
     """
 
     denoiser: str
@@ -218,6 +220,7 @@ class Parameters:
     noise: float | PoissonGaussian | None = None
     data_range: tuple[float, float] | None = None
     chosen: tuple[str, ...] = ()
+    tune: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +230,7 @@ class Result(Fingerprinted):
     Attributes
     ----------
     image : array
-        The restored image: float, unclipped, in the scale of the input.
+        The restored image: float, unclipped, in the units of float input and on [0, 1] for integers.
     status : Status
         Why the loop ended; ``str(result.status)`` is advice.
     history : History

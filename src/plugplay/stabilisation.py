@@ -86,7 +86,8 @@ def estimate_poisson_gaussian(
     mean, power = np.concatenate(means), np.concatenate(powers)
     if mean.size < 2:
         raise ValueError(
-            f"the image, of shape {y.shape}, is too small to estimate its noise: give PoissonGaussian(gain=, read=)"
+            f"the image, of shape {y.shape}, has too few wholly observed places to estimate its noise: give gain and "
+            "read-out noise, PoissonGaussian(gain=, read=)"
         )
     gain, read = known.gain or 0.0, known.read or 0.0
     model = np.full_like(power, float(np.median(power)))  # the variance at each brightness

@@ -72,7 +72,7 @@ class Choice:
     clip: tuple[float, float] | None = (0.0, 1.0)
 
 
-def choose(model: Model, noise: float, *, lam: float | None = None) -> Choice:
+def choose(model: Model, noise: float, *, lam: float | None = None, one_step: bool = True) -> Choice:
     """Choose the parameters for a model and the standard deviation of its noise on the scale [0, 1].
 
     Parameters
@@ -83,6 +83,8 @@ def choose(model: Model, noise: float, *, lam: float | None = None) -> Choice:
         Standard deviation of the noise; not used for photons, which bring their own statistics.
     lam : float, optional
         Lambda, if it is given; the schedule then follows it.
+    one_step : bool
+        Whether plain denoising may be a single call of the denoiser.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def choose(model: Model, noise: float, *, lam: float | None = None) -> Choice:
     >>> choose(pp.models.SuperResolution(2), noise=0.02).lam
     0.00018
     """
-    if isinstance(model, Denoising):
+    if isinstance(model, Denoising) and one_step:
         # One step from y with rho = 1 is the denoiser itself, v = D(y) with sigma = sqrt(lam), and there is nothing to
         # iterate for: the tolerance accepts it. Clipping first would only spoil the noise's symmetry.
         return Choice(max(noise, 1e-9) ** 2 if lam is None else lam, Constant(1.0), 1e3, 1, None)

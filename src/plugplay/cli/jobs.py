@@ -54,6 +54,8 @@ def collect(
     if not found:
         raise UsageError(f"there is nothing to restore in {', '.join(inputs)}")
     single = len(found) == 1 and not Path(inputs[0]).is_dir()
+    if single and output.suffix and not writable(output) and not output.is_dir():
+        raise UsageError(f"--output {output}: files that end in {output.suffix} cannot be written")
     if single and writable(output) and not output.is_dir():
         source, relative = found[0]
         jobs = [Job(source, output, relative)]

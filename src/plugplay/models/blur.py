@@ -120,7 +120,9 @@ class BlurModel(LinearGaussianModel):
 
     def _check_fits(self, shape: tuple[int, ...]) -> None:
         if self.kernel.shape[0] > shape[0] or self.kernel.shape[1] > shape[1]:
-            raise ValueError(f"the kernel, of shape {self.kernel.shape}, is larger than the image, of shape {shape}")
+            raise ValueError(
+                f"the kernel, of shape {self.kernel.shape}, is larger than the image, of shape {shape}: crop it"
+            )
 
     def _where_observed(self, samples: FloatArray) -> FloatArray:
         return samples if self.mask is None else observed_values(samples, self.mask)
