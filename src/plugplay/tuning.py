@@ -5,7 +5,7 @@ r"""Automatic parameters: which lambda, schedule and tolerance suit a model, its
 would, because each of its calls removes noise at full strength while the multiplier u hands back what the data
 contradict; on training images a little less than half of it is best, and from half to twice that costs little. A
 likelihood that is complete, as that of photons, has s = 1; there the best lambda rises with the number n of jots that
-observe a pixel, as 0.6 + 0.03 sqrt(n) up to 1. Without noise the data alone would decide and any small
+observe a pixel, as 0.6 + 0.026 sqrt(n) up to 1. Without noise the data alone would decide and any small
 lambda does; `LEAST_NOISE` keeps it away from zero.
 
 **First sigma.** It must be large enough to bridge what the observation lacks: the first denoising decides structure.
@@ -45,7 +45,7 @@ TOLERANCE = 1e-3
 MAX_ITER = 40
 
 PHOTON_LAMBDA = 0.6
-PHOTON_LAMBDA_PER_ROOT = 0.03
+PHOTON_LAMBDA_PER_ROOT = 0.026
 MOST_PHOTON_LAMBDA = 1.0
 PHOTON_FIRST_SIGMA = 0.2
 PHOTON_GAMMA = 1.5

@@ -12,8 +12,8 @@ from plugplay.denoisers.bm3d.pipeline import Groups
 
 __all__ = ["LIFETIME", "NOISE_CHANGE", "Memory"]
 
-LIFETIME = 6
-NOISE_CHANGE = 2.0
+LIFETIME = 12
+NOISE_CHANGE = 2.2
 
 
 class Memory:
