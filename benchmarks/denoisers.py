@@ -38,7 +38,7 @@ Image = NDArray[np.float32]
 LEVELS = (15, 25, 50)
 TIMED = 25
 # Names that other parts of the package add are measured too, if they are there.
-CLASSICAL = ("tv", "nlm", "dsg-nlm", "wavelet", "recursive", "bilateral", "median", "gaussian")
+CLASSICAL = ("bm3d", "tv", "nlm", "dsg-nlm", "wavelet", "recursive", "bilateral", "median", "gaussian")
 
 
 @dataclass(frozen=True)

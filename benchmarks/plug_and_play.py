@@ -22,7 +22,7 @@ import plugplay as pp
 from plugplay.models.base import Model
 from plugplay.schedules import Schedule
 
-CLASSICAL = ("tv", "nlm", "dsg-nlm", "wavelet", "recursive", "bilateral", "median", "gaussian")
+CLASSICAL = ("bm3d", "tv", "nlm", "dsg-nlm", "wavelet", "recursive", "bilateral", "median", "gaussian")
 NOISE = 5 / 255
 GENTLE = pp.Monotone(rho0=0.2, gamma=1.15)
 

@@ -56,12 +56,14 @@ def inline(function: Function) -> Function:
 
 def _announce(function: Callable[..., Any], circumstance: str = "") -> None:
     """Say that the kernels of a denoiser are being compiled, when the first of them is."""
-    denoiser = function.__module__.removeprefix("plugplay.denoisers.").partition(".")[0].strip("_")
+    module = function.__module__.removeprefix("plugplay.denoisers.").partition(".")[0]
+    denoiser = "shared kernels" if module.startswith("_") else module
     with _lock:
         first = denoiser not in _announced
         _announced.add(denoiser)
     if first:
-        _log.warning("compiling %s once, about 10 s%s", denoiser, circumstance)
+        duration = "about 10 s" if denoiser == "bm3d" else "a few seconds"
+        _log.warning("compiling %s once, %s%s", denoiser, duration, circumstance)
 
 
 class _NoCache(NullCache):
