@@ -35,7 +35,7 @@ def test_rho_never_overflows():
         (lambda: pp.Constant(0.0), "rho0 must be > 0; got 0.0"),
         (lambda: pp.Constant("1"), "rho0 must be a number; got '1'"),
         (lambda: pp.Monotone(rho0=1.0, gamma=0.99), "gamma must be >= 1; got 0.99"),
-        (lambda: pp.Monotone(rho0=float("nan"), gamma=2.0), "rho0 must be > 0; got nan"),
+        (lambda: pp.Monotone(rho0=float("nan"), gamma=2.0), "rho0 must be finite and > 0; got nan"),
         (lambda: pp.Adaptive(rho0=1.0, gamma=2.0, eta=1.0), "eta must be >= 0 and < 1; got 1.0"),
         (lambda: pp.Adaptive(rho0=1.0, gamma=2.0, eta=-0.1), "eta must be >= 0 and < 1; got -0.1"),
     ],
