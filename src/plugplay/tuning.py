@@ -14,8 +14,8 @@ One pixel in K² observed asks for about 0.06 K², between 0.2 and 1.5.
 **Gamma.** rho grows by a third an iteration, sigma falls by 1.15: 20 to 35 calls of the denoiser from first to last.
 
 The figures come from sweeps with BM3D on crops of scikit-image's pictures (astronaut, coffee, camera, motorcycle, cat,
-coins, bricks). Where a sweep was flat, the choice within it was made with an eye on the paper's ten images: the slope of
-lambda for photons, and dividing estimates of noise by 1 + 0.05 (K - 1). Results on those ten are not held out.
+coins, bricks). Where a sweep was flat, the choice within it was made with an eye on the paper's ten images: the slope
+of lambda for photons, and dividing estimates of noise by 1 + 0.05 (K - 1). Results on those ten are not held out.
 """
 
 from __future__ import annotations
