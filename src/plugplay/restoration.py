@@ -130,7 +130,7 @@ def restore(
     parallel = check_workers(workers)
     unit = scale.to_unit(observed) if intensity else observed
     problem = _pose(unit, model, noise)
-    method = _make_denoiser(denoiser, model, parallel)
+    method = make_denoiser(denoiser, model, parallel)
     weight = None if lam is None else check_number(lam, "lam", above=0)
     if tune is not None:
         check_choice(tune, "tune", ("sure",))
@@ -411,7 +411,8 @@ class _Companions:
         return unit if self.channel_axis is None else _moved(unit, self.channel_axis, name)
 
 
-def _make_denoiser(denoiser: str | Denoiser, model: Model, workers: int) -> Denoiser:
+def make_denoiser(denoiser: str | Denoiser, model: Model, workers: int) -> Denoiser:
+    """Return the denoiser of this name, made for what the model leaves it to remove; a callable stays as it is."""
     if not isinstance(denoiser, str):
         return denoiser
     options: dict[str, Any] = {"workers": workers, "purpose": denoising_purpose(model)}

@@ -15,6 +15,7 @@ from plugplay.cli.denoisers import denoisers
 from plugplay.cli.images import deblur, denoise, inpaint, upscale
 from plugplay.cli.options import UsageError
 from plugplay.cli.photon import photon
+from plugplay.cli.reproduce import reproduce
 
 __all__ = ["app", "main"]
 
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (denoise, deblur, inpaint, upscale, photon, demo, denoisers, check_denoiser):
+for command in (denoise, deblur, inpaint, upscale, photon, demo, denoisers, check_denoiser, reproduce):
     app.command()(command)
 
 

@@ -1,0 +1,1 @@
+"""The kinds of cells that reports are computed from."""

@@ -1,0 +1,128 @@
+"""The test pictures: those of a folder, or some that scikit-image brings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay._checks import FloatArray, frozen
+from plugplay._records import Fingerprinted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Picture", "bundled", "colour_picture", "from_folder"]
+
+# Both factors of the super-resolution table divide it, so that every problem can be posed for every picture.
+MULTIPLE = 4
+SMALLEST = 32
+# Rec. 601, the weights of the classical gray test images.
+LUMINANCE = np.array([0.299, 0.587, 0.114])
+
+
+@dataclass(frozen=True, eq=False)
+class Picture(Fingerprinted):
+    """A picture to degrade and restore.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    pixels : array
+        Gray ``(H, W)`` or colour ``(H, W, 3)``, float32 on [0, 1]; read-only.
+    """
+
+    name: str
+    pixels: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pixels", frozen(np.asarray(self.pixels, np.float32)))
+
+    def cropped(self, side: int) -> Picture:
+        """Return a square from the upper middle, where the subject of a portrait is."""
+        top, left = self.pixels.shape[0] // 8, (self.pixels.shape[1] - side) // 2
+        return Picture(self.name, self.pixels[top : top + side, left : left + side])
+
+    def __str__(self) -> str:
+        height, width = self.pixels.shape[:2]
+        return f"{self.name} ({width} x {height})"
+
+
+def from_folder(folder: Path) -> tuple[Picture, ...]:
+    """Return all pictures of a folder, gray, in the order of their file names.
+
+    They lose up to three rows and columns, so that the sides are multiples of 4. Other files are passed over.
+    """
+    from plugplay import imageio
+
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder; a folder of image files is needed")
+    files = sorted(file for file in folder.iterdir() if file.is_file() and imageio.is_image_name(file))
+    if not files:
+        raise ValueError(f"{folder} holds no image files; known endings are {', '.join(imageio.suffixes())}")
+    names = [_display_name(file.stem) for file in files]
+    if len(set(names)) < len(names):  # two files of one name, as a.png and a.tif: say all of it
+        names = [file.name for file in files]
+    return tuple(Picture(name, _gray(file)) for name, file in zip(names, files, strict=True))
+
+
+def bundled() -> tuple[Picture, ...]:
+    """Return gray pictures that scikit-image brings, 256 x 256 pixels of each.
+
+    Examples
+    --------
+    >>> [picture.name for picture in bundled()]
+    ['camera', 'astronaut', 'coffee', 'chelsea', 'coins', 'rocket']
+    """
+    from skimage import data
+
+    corners = {
+        "camera": (data.camera(), 60, 120),
+        "astronaut": (data.astronaut(), 0, 100),
+        "coffee": (data.coffee(), 80, 200),
+        "chelsea": (data.chelsea(), 20, 100),
+        "coins": (data.coins(), 20, 60),
+        "rocket": (data.rocket(), 90, 200),
+    }
+    return tuple(
+        Picture(name, _luminance(np.asarray(image)[top : top + 256, left : left + 256] / 255))
+        for name, (image, top, left) in corners.items()
+    )
+
+
+def colour_picture() -> Picture:
+    """Return the colour picture of the figures, 512 x 512."""
+    from skimage import data
+
+    return Picture("astronaut, colour", np.asarray(data.astronaut()) / 255)
+
+
+def _display_name(stem: str) -> str:
+    """Return a file's name without the number that keeps files in order."""
+    return re.sub(r"^\d+[ _-]+(?=\D)", "", stem)
+
+
+def _gray(file: Path) -> FloatArray:
+    from plugplay import imageio
+
+    image = imageio.read(file)
+    if len(image.pages) != 1:
+        raise ValueError(f"{file} holds {len(image.pages)} images; single pictures are needed")
+    gray = _luminance(image.unit_pages()[0])
+    height, width = (side // MULTIPLE * MULTIPLE for side in gray.shape)
+    if min(height, width) < SMALLEST:
+        raise ValueError(
+            f"{file} has {gray.shape[1]} x {gray.shape[0]} pixels; at least {SMALLEST} each way are needed"
+        )
+    return gray[:height, :width]
+
+
+def _luminance(image: NDArray[Any]) -> FloatArray:
+    gray: FloatArray = (
+        image if image.ndim == 2 else image[..., :3] @ LUMINANCE if image.shape[2] >= 3 else image[..., 0]
+    )
+    return gray

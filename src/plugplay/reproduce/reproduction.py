@@ -1,0 +1,163 @@
+"""From a list of experiments to a report: plan the cells, compute what is missing, write what there is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plugplay._checks import check_integer, check_workers
+from plugplay.reproduce.cells.trials import Trial
+from plugplay.reproduce.environment import Environment
+from plugplay.reproduce.experiments import EXPERIMENTS, Scope, by_name
+from plugplay.reproduce.pictures import bundled, colour_picture, from_folder
+from plugplay.reproduce.report.document import Document, Run
+from plugplay.reproduce.report.writer import write_report
+from plugplay.reproduce.results import Results
+from plugplay.reproduce.runner import Failure, Progress, estimate, pending, run
+from plugplay.reproduce.store import Store
+
+if TYPE_CHECKING:
+    from plugplay.reproduce.cells.base import Cell
+    from plugplay.reproduce.experiments import Experiment
+
+__all__ = ["Plan", "reproduce"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is to be done, what of it is done, and about how long the rest takes.
+
+    Attributes
+    ----------
+    experiments : tuple of Experiment
+        What was asked for.
+    scope : Scope
+        How much of it.
+    out : Path
+        The folder of the report.
+    images : str
+        Where the pictures come from.
+    cells, waiting : sequences
+        All cells of the experiments, and those that have not been computed.
+    workers : int
+        Cells at a time.
+    """
+
+    experiments: tuple[Experiment, ...]
+    scope: Scope
+    out: Path
+    images: str
+    cells: Sequence[Cell[Any]]
+    waiting: Sequence[Cell[Any]]
+    workers: int
+
+    @classmethod
+    def of(
+        cls,
+        experiments: Sequence[str] = ("all",),
+        *,
+        out: Path,
+        images: Path | None = None,
+        quick: bool = False,
+        realisations: int | None = None,
+        workers: int | None = None,
+    ) -> Plan:
+        """Plan experiments, by name, and look up what is there already; parameters as in `reproduce`."""
+        limit = None if realisations is None else check_integer(realisations, "realisations", minimum=1)
+        chosen = by_name(list(experiments))
+        pictures = bundled() if images is None else from_folder(images)
+        colour = colour_picture()
+        scope = Scope(pictures, colour.cropped(128) if quick else colour, quick, limit)
+        cells = [cell for experiment in chosen for cell in experiment.cells(scope)]
+        waiting = pending(cells, Store(out / "cells"))
+        source = "pictures of scikit-image" if images is None else str(images)
+        return cls(chosen, scope, out, source, cells, waiting, check_workers(workers))
+
+    @property
+    def seconds(self) -> float:
+        """About how long the rest will take."""
+        return estimate(self.waiting, self.workers)
+
+    def run(self, progress: Progress) -> list[Failure]:
+        """Compute what is missing; an interrupt loses nothing that has finished."""
+        return run(self.waiting, Store(self.out / "cells"), workers=self.workers, progress=progress)
+
+    def report(self, *, command: str, seconds: float, failures: Sequence[Failure]) -> Path:
+        """Write the report, with everything that has been computed so far, asked for or not; return its path."""
+        results = Results(Store(self.out / "cells"))
+        everything = {e.name: e.cells(self.scope) for e in EXPERIMENTS}
+        cells = [cell for group in everything.values() for cell in group]
+        done = results.count(cells)
+        computed = results.count(self.waiting)
+        circumstances = Run(
+            command=command,
+            images=f"{self.images}: {', '.join(map(str, self.scope.chosen))}",
+            quick=self.scope.quick,
+            environment=Environment.here(),
+            workers=self.workers,
+            finished=time.time(),
+            seconds=seconds,
+            computed=computed,
+            earlier=done - computed,
+            missing=len(cells) - done,
+            failures=tuple(failures),
+        )
+        sections = tuple(experiment.section(self.scope, results) for experiment in EXPERIMENTS)
+        trials = [
+            (cell, record) for cell in cells if isinstance(cell, Trial) and (record := results.of(cell)) is not None
+        ]
+        return write_report(self.out, Document(circumstances, sections, trials))
+
+
+class _Silent:
+    """Progress that nobody looks at."""
+
+    def finished(self, cell: Cell[Any], seconds_left: float) -> None:
+        """Say nothing."""
+
+
+def reproduce(
+    *experiments: str,
+    out: str | Path,
+    images: str | Path | None = None,
+    quick: bool = False,
+    realisations: int | None = None,
+    workers: int | None = None,
+) -> Path:
+    """Run experiments of the paper and write the report.
+
+    Parameters
+    ----------
+    *experiments : str
+        Names as ``plugplay reproduce --help`` lists them; all of them by default.
+    out : path
+        The folder of the report. Cells that are there already are not computed again.
+    images : path, optional
+        A folder of pictures, such as the paper's ten; by default pictures that scikit-image brings.
+    quick : bool
+        A reduced set: two pictures, one realisation.
+    realisations : int, optional
+        Limit of the number of realisations of the noise.
+    workers : int, optional
+        Cells at a time, one core each; by default all cores.
+
+    Returns
+    -------
+    Path
+        Of the page, ``index.html``.
+    """
+    plan = Plan.of(
+        experiments or ("all",),
+        out=Path(out),
+        images=None if images is None else Path(images),
+        quick=quick,
+        realisations=realisations,
+        workers=workers,
+    )
+    began = time.monotonic()
+    failures = plan.run(_Silent())
+    words = ("reproduce", *(experiments or ("all",)))
+    return plan.report(command=" ".join(words), seconds=time.monotonic() - began, failures=failures)

@@ -1,0 +1,175 @@
+"""Computes cells, several at a time, one core each, and stores each as it finishes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from plugplay.reproduce.cells.base import Cell, key
+
+if TYPE_CHECKING:
+    from plugplay.reproduce.store import Store
+
+__all__ = ["Failure", "Progress", "estimate", "pending", "run"]
+
+AnyCell = Cell[Any]
+
+# Libraries that would each start as many threads as there are cores, in each process.
+ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+class Progress(Protocol):
+    """Whatever shows how far a run has come."""
+
+    def finished(self, cell: AnyCell, seconds_left: float) -> None:
+        """Take note of a cell that has finished or failed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that raised an error."""
+
+    label: str
+    error: str
+
+
+def pending(cells: Sequence[AnyCell], store: Store) -> list[AnyCell]:
+    """Return the cells that have not been computed, each once."""
+    waiting: dict[str, AnyCell] = {}
+    for cell in cells:
+        if store.load(cell) is None:
+            waiting.setdefault(key(cell), cell)
+    return list(waiting.values())
+
+
+def estimate(cells: Sequence[AnyCell], workers: int) -> float:
+    """Return about how many seconds the cells will take."""
+    shared = sum(cell.cost for cell in cells if not cell.alone)
+    longest = max((cell.cost for cell in cells if not cell.alone), default=0.0)
+    return max(shared / workers, longest) + sum(cell.cost for cell in cells if cell.alone)
+
+
+def run(cells: Sequence[AnyCell], store: Store, *, workers: int, progress: Progress) -> list[Failure]:
+    """Compute and store cells; return what failed.
+
+    Cells that must be alone come last. Within an experiment long cells come first, so that no core is idle while the
+    last one ends.
+    """
+    failures: list[Failure] = []
+    clock = _Clock(cells, workers)
+    groups: tuple[tuple[list[AnyCell], int], ...] = (
+        ([cell for cell in cells if not cell.alone], workers),
+        ([cell for cell in cells if cell.alone], 1),
+    )
+    for group, processes in groups:
+        for cell, outcome in _outcomes(group, processes):
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                store.save(cell, outcome)
+            progress.finished(cell, clock.left_after(cell))
+    return failures
+
+
+class _Clock:
+    """Tells the time that is left, by the time that the cells so far took compared with what was expected."""
+
+    def __init__(self, cells: Sequence[AnyCell], workers: int) -> None:
+        self._began = time.monotonic()
+        self._workers = workers
+        self._whole = self._left = sum(map(self._share, cells))
+
+    def left_after(self, cell: AnyCell) -> float:
+        """Take note that a cell has ended; return about how many seconds are left."""
+        self._left = max(self._left - self._share(cell), 0.0)
+        done, elapsed = self._whole - self._left, time.monotonic() - self._began
+        # At first the expectation counts more than what few cells say.
+        trust = 0.05 * self._whole
+        return self._left * (elapsed + trust) / max(done + trust, 1e-9)
+
+    def _share(self, cell: AnyCell) -> float:
+        return cell.cost if cell.alone else cell.cost / self._workers
+
+
+def _outcomes(cells: Sequence[AnyCell], processes: int) -> Iterator[tuple[AnyCell, Any]]:
+    """Yield each cell with its record or its `Failure`, in the order in which they finish."""
+    if not cells:
+        return
+    waiting = iter(cells)
+    with _single_threaded(), _pool(min(processes, len(cells))) as pool:
+        running: dict[Future[Any], AnyCell] = {}
+        while True:
+            # Few at a time: a cell holds its picture, and an interrupt should not have to wait for a long queue.
+            while len(running) < 2 * processes and (cell := next(waiting, None)) is not None:
+                running[pool.submit(_measure, cell)] = cell
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield (cell := running.pop(future)), _outcome(cell, future)
+
+
+def _outcome(cell: AnyCell, future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise RuntimeError(
+            f"a process that computed cells was ended from outside, perhaps for want of memory, while {cell.label!r} "
+            "ran; what has finished is stored: run the same command again, with fewer --workers"
+        ) from None
+    except Exception as error:  # a cell may raise anything; the others go on
+        return Failure(cell.label, f"{type(error).__name__}: {error}")
+
+
+def _measure(cell: AnyCell) -> Any:
+    return cell.measure()
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Give a pool of fresh processes; they end at once when something goes wrong here."""
+    pool = ProcessPoolExecutor(
+        processes, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
+    )
+    try:
+        yield pool
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _ignore_interrupts() -> None:
+    # The interrupt key reaches all processes of a terminal; who started the others ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Let processes that are started now use one thread each; this one has loaded its libraries already."""
+    before: Mapping[str, str | None] = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
