@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,11 @@ def reproduce(
     -------
     Path
         Of the page, ``index.html``.
+
+    Warns
+    -----
+    UserWarning
+        If cells failed; the report lists them.
     """
     plan = Plan.of(
         experiments or ("all",),
@@ -159,5 +165,9 @@ def reproduce(
     )
     began = time.monotonic()
     failures = plan.run(_Silent())
+    if failures:
+        warnings.warn(
+            f"{len(failures)} cells failed, the first by {failures[0].error}; the report lists all", stacklevel=2
+        )
     words = ("reproduce", *(experiments or ("all",)))
     return plan.report(command=" ".join(words), seconds=time.monotonic() - began, failures=failures)

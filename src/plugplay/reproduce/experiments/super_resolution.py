@@ -25,8 +25,8 @@ does not publish), BM3D with sigma limited to 0.4, a tolerance of 0.001 and at m
 the bicubic filter where the data were made with the Gaussian one, whose samples also lie elsewhere; so do GPR and SR,
 which know no other filter. "Automatic" is given nothing but the data and the model, and is compared with the paper's
 Ours-M. Bicubic interpolation is aligned with the true samples. GPR and SR are implementations of ours; the paper used
-their authors'. SR is trained on scikit-image's pictures, so that without --images it has seen what it is tested on.
-DCNN, SPSR and TSE are quoted.
+their authors'. SR is trained on pictures of scikit-image that are not among the test pictures. DCNN, SPSR and TSE are
+quoted.
 """
 
 

@@ -1,0 +1,35 @@
+"""The function, as Python users call it."""
+
+import json
+
+import pytest
+
+from plugplay.reproduce import Plan, reproduce
+
+
+def test_reproduce_writes_a_report_and_goes_on(folder, tmp_path):
+    out = tmp_path / "report"
+    page = reproduce("inpainting", "images", images=folder, out=out, quick=True, workers=2)
+    assert page == out / "index.html"
+    run = json.loads((out / "report.json").read_text())["run"]
+    assert run["computed"] == 30  # ten rows, three masks, one picture
+    assert run["command"] == "reproduce inpainting images"
+    assert len(Plan.of(["inpainting"], out=out, images=folder, quick=True).waiting) == 0
+
+
+def test_failures_are_not_silent(folder, tmp_path, monkeypatch):
+    """A cell's process cannot be reached from here, so that the failure is put into its place."""
+    from plugplay.reproduce import reproduction
+    from plugplay.reproduce.runner import Failure
+
+    monkeypatch.setattr(reproduction, "run", lambda *cells, **options: [Failure("a cell", "ValueError: broken")])
+    with pytest.warns(UserWarning, match="1 cells failed, the first by ValueError: broken"):
+        page = reproduce("inpainting", images=folder, out=tmp_path, quick=True)
+    assert "a cell: ValueError: broken" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [{"realisations": 0}, {"workers": 0}])
+def test_amounts_are_checked(folder, tmp_path, options):
+    [name] = options
+    with pytest.raises(ValueError, match=name):
+        reproduce("inpainting", images=folder, out=tmp_path, quick=True, **options)
