@@ -278,6 +278,6 @@ def _digest(factor: int, training: Training) -> str:
 def _sources() -> str:
     """Return a hash of the modules that take part in the training."""
     digest = hashlib.sha256()
-    for name in ("back_projection", "cells", "dictionaries", "pursuit", "training_pictures"):
+    for name in ("back_projection", "patches", "dictionaries", "pursuit", "training_pictures"):
         digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
     return digest.hexdigest()
