@@ -12,7 +12,7 @@ __all__ = ["Fingerprinted"]
 
 
 class Fingerprinted:
-    """Gives a dataclass a `fingerprint`."""
+    """Gives a dataclass a `fingerprint`; fields with the metadata ``fingerprinted=False`` are no part of it."""
 
     __slots__ = ()
 
@@ -27,6 +27,8 @@ def _feed(digest: Any, value: object) -> None:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         digest.update(f"<{type(value).__module__}.{type(value).__qualname__}".encode())
         for field in dataclasses.fields(value):
+            if not field.metadata.get("fingerprinted", True):
+                continue
             digest.update(f"|{field.name}=".encode())
             _feed(digest, getattr(value, field.name))
         digest.update(b">")

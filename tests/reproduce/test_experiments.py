@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from plugplay.reproduce import paper
 from plugplay.reproduce.cells.base import Cell, key
@@ -90,8 +92,9 @@ def test_unknown_experiments_are_refused_with_those_there_are():
         by_name(["tables2"])
 
 
-def test_a_table_averages_realisations_and_compares(scope, tmp_path):
+def test_a_table_averages_realisations_and_compares(small, tmp_path):
     """Fill the store with made-up numbers and see them in the right places."""
+    scope = Scope((Picture("house", np.zeros((256, 256))), Picture("other", np.zeros((260, 260)))), small, quick=True)
     [experiment] = by_name(["super-resolution"])
     store = Store(tmp_path)
     for cell in experiment.cells(scope):
@@ -109,6 +112,29 @@ def test_a_table_averages_realisations_and_compares(scope, tmp_path):
     assert "Ours-M*" in {row.label for row in tables["super-resolution-3"].rows}
 
 
+def test_a_perfect_image_does_not_break_the_table(small, tmp_path):
+    """A black picture has no photons, and an infinite PSNR."""
+    scope = Scope((Picture("black", np.zeros((48, 48))),), small, most_realisations=2)
+    [experiment] = by_name(["single-photon"])
+    store = Store(tmp_path)
+    for cell in experiment.cells(scope):
+        store.save(cell, TrialRecord(float("inf"), 1.0, None))
+    [entry, average, *_] = experiment.section(scope, Results(store)).blocks[0].rows[0].entries
+    assert entry.value == average.value == float("inf")
+    assert entry.spread is None
+
+
+def test_an_average_says_that_realisations_are_missing(small, tmp_path):
+    scope = Scope((small,), small, most_realisations=2)
+    [experiment] = by_name(["single-photon"])
+    store = Store(tmp_path)
+    for cell in experiment.cells(scope):
+        if cell.seed == 0:
+            store.save(cell, TrialRecord(30.0, 1.0, None))
+    [entry, average, *_] = experiment.section(scope, Results(store)).blocks[0].rows[0].entries
+    assert (entry.note, average.note) == ("1 of 2", "not all realisations")
+
+
 def test_the_mean_says_what_is_missing():
     def records(*values):
         return [None if value is None else TrialRecord(value, 1.0, None) for value in values]
@@ -120,8 +146,6 @@ def test_the_mean_says_what_is_missing():
 
 
 def test_a_quick_run_takes_the_smallest_pictures(small):
-    import numpy as np
-
     sides = {"a": 64, "b": 32, "c": 48}
     pictures = tuple(Picture(name, np.zeros((side, side))) for name, side in sides.items())
     quick = Scope(pictures, small, quick=True)
@@ -145,25 +169,55 @@ def test_folders_without_pictures_are_refused(tmp_path):
 
 
 def test_tiny_pictures_are_refused(tmp_path):
-    import numpy as np
-    from PIL import Image
-
     Image.fromarray(np.zeros((20, 40), np.uint8)).save(tmp_path / "a.png")
     with pytest.raises(ValueError, match=r"a\.png has 40 x 20 pixels; at least 32"):
         from_folder(tmp_path)
+
+
+def test_files_of_one_name_keep_their_endings_and_the_others_their_names(tmp_path):
+    for name in ("01_house.png", "02_man.png", "man.tif", "._house.png"):
+        Image.fromarray(np.zeros((32, 32), np.uint8)).save(tmp_path / name, format="PNG")
+    assert [picture.name for picture in from_folder(tmp_path)] == ["house", "02_man.png", "man.tif"]
+
+
+def test_float_pictures_are_clipped_and_must_be_finite(tmp_path):
+    import tifffile
+
+    pixels = np.linspace(-0.2, 1.2, 32 * 32, dtype=np.float32).reshape(32, 32)
+    tifffile.imwrite(tmp_path / "float.tif", pixels)
+    [picture] = from_folder(tmp_path)
+    np.testing.assert_array_equal(picture.pixels, np.clip(pixels, 0, 1))
+    pixels[3, 3] = np.nan
+    tifffile.imwrite(tmp_path / "float.tif", pixels)
+    with pytest.raises(ValueError, match=r"float\.tif has pixels that are not finite"):
+        from_folder(tmp_path)
+
+
+def test_odd_names_can_be_drawn(small, tmp_path):
+    """What matplotlib takes for mathematics, or leaves out of legends."""
+    scope = Scope((Picture("a$b_$c", small.pixels), Picture("_DSC0012", small.pixels)), small, quick=True)
+    store = Store(tmp_path)
+    for cell in planned("tolerance", scope):
+        store.save(cell, TrialRecord(30.0, 1.0, 2, psnr_curve=(20.0, 30.0), delta_curve=(0.1, 0.01)))
+    for name in ("images", "tolerance"):
+        [experiment] = by_name([name])
+        [plot] = experiment.section(scope, Results(store)).blocks
+        plot.figure.savefig(tmp_path / "figure.png")
+    [legend] = plot.figure.legends
+    assert [text.get_text().strip() for text in legend.get_texts()][:2] == [r"a\$b_\$c", "_DSC0012"]
 
 
 def test_there_are_pictures_without_a_folder():
     pictures = bundled()
     assert all(picture.pixels.shape == (256, 256) for picture in pictures)
     assert colour_picture().pixels.shape == (512, 512, 3)
-    assert all(paper.printed(paper.SUPER_RESOLUTION[1]["SR"], picture.name) is None for picture in pictures)
+    assert all(
+        paper.printed(paper.SUPER_RESOLUTION[1]["SR"], picture.name, picture.pixels.shape) is None
+        for picture in pictures
+    )
 
 
 def test_colour_files_become_gray(tmp_path):
-    import numpy as np
-    from PIL import Image
-
     pixels = np.zeros((32, 32, 3), np.uint8)
     pixels[..., 1] = 255
     Image.fromarray(pixels).save(tmp_path / "green.png")

@@ -31,11 +31,13 @@ def test_rows_have_the_printed_averages(table, averages):
             assert sum(row) / 10 == pytest.approx(average, abs=0.0105)
 
 
-@pytest.mark.parametrize("name", ["house", "House", "07_house", "house256", "07-House_256"])
-def test_pictures_are_known_by_name(name):
-    assert paper.printed(paper.SUPER_RESOLUTION[1]["Ours-M"], name) == 35.30
+@pytest.mark.parametrize("name", ["house", "House", "07_house", "house256", "07-House_256", "07_house.png"])
+def test_pictures_are_known_by_name_and_size(name):
+    row = paper.SUPER_RESOLUTION[1]["Ours-M"]
+    assert paper.printed(row, name, (256, 256)) == 35.30
+    assert paper.printed(row, name, (512, 512)) is None
 
 
 @pytest.mark.parametrize("name", ["houses", "lighthouse", "07", ""])
 def test_other_pictures_have_no_numbers(name):
-    assert paper.printed(paper.SUPER_RESOLUTION[1]["Ours-M"], name) is None
+    assert paper.printed(paper.SUPER_RESOLUTION[1]["Ours-M"], name, (256, 256)) is None

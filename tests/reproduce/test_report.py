@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def document():
-    columns = (Column("house"), Column("<b> & co"), Column("average", average=True))
+    columns = (Column("house"), Column("<b> & co"), Column("average", summary=True))
     table = Table(
         "results",
         "Results <1>",
@@ -55,6 +55,7 @@ def document():
             Row("perfect", (Entry(float("inf")), Entry(29.0, note="2 of 5"), Entry(29.5))),
             Row("theirs", (Entry(None, paper=28.11), Entry(None), Entry(None)), quoted=True),
         ),
+        results=True,
     )
     figure = Figure(figsize=(2, 2))
     figure.subplots().plot([1, 2], [3, 4])
@@ -139,3 +140,15 @@ def test_the_csv_files_hold_the_same(document, tmp_path):
     with (tmp_path / "figures" / "curve.csv").open(newline="") as stream:
         assert list(csv.reader(stream)) == [["line", "x", "y"], ["line", "1.0", "3.0"], ["line", "2.0", "4.0"]]
     assert (tmp_path / "cells.csv").read_text().startswith("picture,problem,method,seed")
+
+
+def test_nothing_of_an_earlier_report_stays_beside_this_one(document, tmp_path):
+    for name in ("tables/old.csv", "figures/old.png", "figures/old.csv", "cells/0.json", "tables/notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("earlier")
+    write_report(tmp_path, document)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {
+        "cells/0.json", "tables/notes.txt", "tables/results.csv", "figures/curve.png", "figures/curve.csv", "cells.csv",
+        "report.json", "index.html",
+    }  # fmt: skip

@@ -22,8 +22,9 @@ def test_failures_are_not_silent(folder, tmp_path, monkeypatch):
     from plugplay.reproduce import reproduction
     from plugplay.reproduce.runner import Failure
 
-    monkeypatch.setattr(reproduction, "run", lambda *cells, **options: [Failure("a cell", "ValueError: broken")])
-    with pytest.warns(UserWarning, match="1 cells failed, the first by ValueError: broken"):
+    failure = Failure("a cell", "ValueError: broken")
+    monkeypatch.setattr(reproduction, "run", lambda *cells, failures, **options: failures.append(failure))
+    with pytest.warns(UserWarning, match="cells failed: 1, the first by ValueError: broken"):
         page = reproduce("inpainting", images=folder, out=tmp_path, quick=True)
     assert "a cell: ValueError: broken" in page.read_text(encoding="utf-8")
 
@@ -33,3 +34,13 @@ def test_amounts_are_checked(folder, tmp_path, options):
     [name] = options
     with pytest.raises(ValueError, match=name):
         reproduce("inpainting", images=folder, out=tmp_path, quick=True, **options)
+
+
+def test_long_cells_come_first_and_processes_do_not_outnumber_cores(folder, tmp_path):
+    import os
+
+    plan = Plan.of(["inpainting"], out=tmp_path, images=folder, workers=1000)
+    assert plan.workers <= (os.cpu_count() or 1)
+    costs = [cell.cost for cell in plan.waiting]
+    assert costs == sorted(costs, reverse=True)
+    assert plan.seconds == pytest.approx(sum(costs) / plan.workers)

@@ -46,6 +46,15 @@ def test_a_damaged_file_counts_as_not_there(tmp_path, cell, content):
     assert store.load(cell) is None
 
 
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b[:60] + b"xxxx" + b[64:]])
+def test_damaged_arrays_count_as_not_there(tmp_path, cell, damage):
+    store = Store(tmp_path)
+    store.save(cell, TrialRecord(30.0, 1.0, None, image=np.arange(100, dtype=np.uint8).reshape(10, 10)))
+    [path] = tmp_path.glob("*.npz")
+    path.write_bytes(damage(path.read_bytes()))
+    assert store.load(cell) is None
+
+
 def test_equal_cells_have_equal_keys(cell, small):
     again = Trial(
         picture=Picture("small", small.pixels.copy()),

@@ -7,11 +7,14 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from plugplay.cli.options import UsageError
+
+if TYPE_CHECKING:
+    from plugplay.reproduce.runner import Failure
 
 __all__ = ["reproduce"]
 
@@ -35,7 +38,7 @@ def reproduce(
         int | None, typer.Option(min=1, help="At most this many realisations of the noise; the paper has 5 and 8.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Cells at a time, one core each. Default: all cores.")
+        int | None, typer.Option(min=1, help="Cells at a time, one core each. Default, and most: all cores.")
     ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say how long it would take, and stop.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write a summary as JSON.")] = False,
@@ -48,34 +51,44 @@ def reproduce(
     """
     from plugplay.cli.progress import CellProgress
     from plugplay.reproduce import Plan
+    from plugplay.reproduce.runner import WorkerLostError
 
     try:
         plan = Plan.of(experiments, out=out, images=images, quick=quick, realisations=realisations, workers=workers)
     except ValueError as error:
         raise UsageError(str(error)) from None
     total, left = len(plan.cells), len(plan.waiting)
-    _say(f"{total} cells, {total - left} of them done already; about {_span(plan.seconds)} on {plan.workers} cores.")
+    cores = f"{plan.workers} core{'s' * (plan.workers > 1)}"
+    _say(f"{total} cells, {total - left} of them done already; about {_span(plan.seconds)} on {cores}.")
     if estimate:
+        if as_json:
+            typer.echo(json.dumps({"cells": total, "done": total - left, "seconds": round(plan.seconds)}))
         return
     began = time.monotonic()
-    failures, interrupted = [], False
+    failures: list[Failure] = []
+    trouble = ""
+    plan.prepare()
     try:
         with CellProgress(total=left) as progress:
-            failures = plan.run(progress)
+            plan.run(progress, failures)
     except KeyboardInterrupt:
-        interrupted = True
+        trouble = "interrupted; the same command goes on from here"
+    except WorkerLostError as error:
+        trouble = str(error)
     command = shlex.join(["plugplay", *sys.argv[1:]])
     page = plan.report(command=command, seconds=time.monotonic() - began, failures=failures)
     if as_json:
-        typer.echo(json.dumps({"report": str(page), "failed": [failure.label for failure in failures]}))
+        failed = [failure.label for failure in failures]
+        typer.echo(json.dumps({"report": str(page), "cells": total, "failed": failed, "trouble": trouble or None}))
     else:
         typer.echo(f"wrote {page}")
     for failure in failures:
         _say(f"failed: {failure.label}: {failure.error}")
-    if interrupted:
-        _say("interrupted; the same command goes on from here")
+    if trouble:
+        _say(trouble)
+    if trouble.startswith("interrupted"):
         raise typer.Exit(130)
-    if failures:
+    if failures or trouble:
         raise typer.Exit(1)
 
 

@@ -17,7 +17,7 @@ __all__ = ["Environment", "code_digest"]
 # What the numbers depend on.
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-image", "PyWavelets")
 # What they do not depend on: how a report is asked for and written.
-PRESENTATION = ("cli", "reproduce/report", "reproduce/experiments")
+PRESENTATION = ("cli/", "reproduce/report/", "reproduce/experiments/")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Environment:
     cores : int
         Cores this process may use.
     code : str
-        Digest of the code and the libraries' versions; cells of another digest are computed anew.
+        Digest of the code, the versions and the processor; cells of another digest are computed anew.
     """
 
     plugplay: str
@@ -62,7 +62,10 @@ class Environment:
 
 @functools.cache
 def code_digest() -> str:
-    """Return a digest of all that computes: the package without its command line and reports, and the libraries."""
+    """Return a digest of all that computes: the package without its command line and reports, libraries, machine.
+
+    The machine counts because seconds are measured too.
+    """
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
@@ -72,6 +75,7 @@ def code_digest() -> str:
             digest.update(source.read_bytes())
     for name in LIBRARIES:
         digest.update(f"{name} {_version(name)}\n".encode())
+    digest.update(f"{platform.python_version()} {_cpu()}".encode())
     return digest.hexdigest()
 
 

@@ -255,7 +255,8 @@ class ImagesFromBits:
     def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
         """Denoise once."""
         sensor = observation.model
-        assert isinstance(sensor, SinglePhoton)  # who plans the cells sees to it
+        if not isinstance(sensor, SinglePhoton):
+            raise TypeError(f"Images from Bits needs single-photon data; got those of {type(sensor).__name__}")
         term = sensor.data_term(observation.y)
         denoiser = denoisers.get(self.denoiser, workers=1)
         return Restored(images_from_bits(term.ones, sensor, denoiser))
@@ -292,7 +293,8 @@ class SparseCoding:
 
 
 def _factor(observation: Observation) -> int:
-    assert isinstance(observation.model, SuperResolution)  # who plans the cells sees to it
+    if not isinstance(observation.model, SuperResolution):
+        raise TypeError(f"the method enlarges images; got data of {type(observation.model).__name__}")
     return observation.model.factor
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "CONFIGURATIONS",
     "IMAGES",
     "QUOTED",
+    "SIDES",
     "SINGLE_PHOTON",
     "SINGLE_PHOTON_SPREAD",
     "SUPER_RESOLUTION",
@@ -25,6 +26,9 @@ __all__ = [
 Row = tuple[float, ...]
 
 IMAGES = ("barbara", "boat", "cameraman", "couple", "fingerprint", "hill", "house", "lena", "man", "peppers")
+
+# All are square.
+SIDES = {name: 256 if name in ("cameraman", "house", "peppers") else 512 for name in IMAGES}
 
 # Methods of the paper's table that do not run here.
 QUOTED = ("DCNN", "SPSR", "TSE")
@@ -161,18 +165,20 @@ SINGLE_PHOTON_SPREAD: Mapping[int, Mapping[str, float]] = {
 }
 
 
-def printed(row: Row | None, picture: str) -> float | None:
-    """Return the paper's number for a picture of this name, or None if it has none.
+def printed(row: Row | None, picture: str, shape: tuple[int, ...]) -> float | None:
+    """Return the paper's number for a picture of this name and shape, or None if it has none.
 
     A name counts as one of the paper's ten with a number in front or a size behind, as in ``03_cameraman``,
-    ``Cameraman256`` or ``cameraman``.
+    ``Cameraman256`` or ``cameraman.png``. The size must be the paper's.
 
     Examples
     --------
-    >>> printed(SINGLE_PHOTON[4]["MLE"], "03_Cameraman256")
+    >>> printed(SINGLE_PHOTON[4]["MLE"], "03_Cameraman256", (256, 256))
     14.68
-    >>> printed(SINGLE_PHOTON[4]["MLE"], "chelsea") is None
+    >>> printed(SINGLE_PHOTON[4]["MLE"], "cameraman", (512, 512)) is None
     True
     """
-    plain = re.sub(r"^\d+[ _-]*|[ _-]*\d+$", "", picture.casefold())
-    return None if row is None or plain not in IMAGES else row[IMAGES.index(plain)]
+    plain = re.sub(r"^\d+[ _-]*|[ _-]*\d+$", "", re.sub(r"\.\w+$", "", picture.casefold()))
+    if row is None or plain not in IMAGES or shape != (SIDES[plain], SIDES[plain]):
+        return None
+    return row[IMAGES.index(plain)]

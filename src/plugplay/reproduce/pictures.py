@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,7 @@ from plugplay._records import Fingerprinted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Picture", "bundled", "colour_picture", "from_folder"]
+__all__ = ["LUMINANCE", "Picture", "bundled", "colour_picture", "from_folder"]
 
 # Both factors of the super-resolution table divide it, so that every problem can be posed for every picture.
 MULTIPLE = 4
@@ -34,13 +37,20 @@ class Picture(Fingerprinted):
         What tables call it.
     pixels : array
         Gray ``(H, W)`` or colour ``(H, W, 3)``, float32 on [0, 1]; read-only.
+    digest : str
+        Of the pixels.
     """
 
     name: str
-    pixels: FloatArray
+    # Many cells share a picture, and each has a fingerprint: the pixels are digested once.
+    pixels: FloatArray = field(metadata={"fingerprinted": False})
+    digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pixels", frozen(np.asarray(self.pixels, np.float32)))
+        pixels = frozen(np.asarray(self.pixels, np.float32))
+        object.__setattr__(self, "pixels", pixels)
+        shape = str(pixels.shape).encode()
+        object.__setattr__(self, "digest", hashlib.sha256(shape + pixels.tobytes()).hexdigest())
 
     def cropped(self, side: int) -> Picture:
         """Return a square from the upper middle, where the subject of a portrait is."""
@@ -55,19 +65,23 @@ class Picture(Fingerprinted):
 def from_folder(folder: Path) -> tuple[Picture, ...]:
     """Return all pictures of a folder, gray, in the order of their file names.
 
-    They lose up to three rows and columns, so that the sides are multiples of 4. Other files are passed over.
+    They lose up to three rows and columns, so that the sides are multiples of 4, and are clipped to [0, 1]. Other
+    files, and hidden ones, are passed over.
     """
     from plugplay import imageio
 
     if not folder.is_dir():
         raise ValueError(f"{folder} is not a folder; a folder of image files is needed")
-    files = sorted(file for file in folder.iterdir() if file.is_file() and imageio.is_image_name(file))
+    visible = (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    files = sorted(file for file in visible if imageio.is_image_name(file))
     if not files:
         raise ValueError(f"{folder} holds no image files; known endings are {', '.join(imageio.suffixes())}")
-    names = [_display_name(file.stem) for file in files]
-    if len(set(names)) < len(names):  # two files of one name, as a.png and a.tif: say all of it
-        names = [file.name for file in files]
-    return tuple(Picture(name, _gray(file)) for name, file in zip(names, files, strict=True))
+    count = Counter(_display_name(file.stem) for file in files)
+    return tuple(
+        # Of two files of one name, as a.png and a.tif, say all of it.
+        Picture(name if count[name := _display_name(file.stem)] == 1 else _readable(file.name), _gray(file))
+        for file in files
+    )
 
 
 def bundled() -> tuple[Picture, ...]:
@@ -103,7 +117,12 @@ def colour_picture() -> Picture:
 
 def _display_name(stem: str) -> str:
     """Return a file's name without the number that keeps files in order."""
-    return re.sub(r"^\d+[ _-]+(?=\D)", "", stem)
+    return re.sub(r"^\d+[ _-]+(?=\D)", "", _readable(stem))
+
+
+def _readable(name: str) -> str:
+    """Return a name that can be written: the file system may know names that are no text."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def _gray(file: Path) -> FloatArray:
@@ -113,12 +132,14 @@ def _gray(file: Path) -> FloatArray:
     if len(image.pages) != 1:
         raise ValueError(f"{file} holds {len(image.pages)} images; single pictures are needed")
     gray = _luminance(image.unit_pages()[0])
+    if not np.isfinite(gray).all():
+        raise ValueError(f"{file} has pixels that are not finite; take it out of the folder or fill them in")
     height, width = (side // MULTIPLE * MULTIPLE for side in gray.shape)
     if min(height, width) < SMALLEST:
         raise ValueError(
             f"{file} has {gray.shape[1]} x {gray.shape[0]} pixels; at least {SMALLEST} each way are needed"
         )
-    return gray[:height, :width]
+    return np.clip(gray[:height, :width], 0, 1)
 
 
 def _luminance(image: NDArray[Any]) -> FloatArray:

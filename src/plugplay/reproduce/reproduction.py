@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plugplay._checks import check_integer, check_workers
+from plugplay.reproduce.baselines.dictionaries import trained_dictionaries
 from plugplay.reproduce.cells.trials import Trial
 from plugplay.reproduce.environment import Environment
 from plugplay.reproduce.experiments import EXPERIMENTS, Scope, by_name
+from plugplay.reproduce.methods import SparseCoding
 from plugplay.reproduce.pictures import bundled, colour_picture, from_folder
 from plugplay.reproduce.report.document import Document, Run
 from plugplay.reproduce.report.writer import write_report
@@ -22,7 +25,6 @@ from plugplay.reproduce.store import Store
 
 if TYPE_CHECKING:
     from plugplay.reproduce.cells.base import Cell
-    from plugplay.reproduce.experiments import Experiment
 
 __all__ = ["Plan", "reproduce"]
 
@@ -33,8 +35,6 @@ class Plan:
 
     Attributes
     ----------
-    experiments : tuple of Experiment
-        What was asked for.
     scope : Scope
         How much of it.
     out : Path
@@ -47,7 +47,6 @@ class Plan:
         Cells at a time.
     """
 
-    experiments: tuple[Experiment, ...]
     scope: Scope
     out: Path
     images: str
@@ -69,22 +68,32 @@ class Plan:
         """Plan experiments, by name, and look up what is there already; parameters as in `reproduce`."""
         limit = None if realisations is None else check_integer(realisations, "realisations", minimum=1)
         chosen = by_name(list(experiments))
+        _check_folder(out)
         pictures = bundled() if images is None else from_folder(images)
         colour = colour_picture()
         scope = Scope(pictures, colour.cropped(128) if quick else colour, quick, limit)
-        cells = [cell for experiment in chosen for cell in experiment.cells(scope)]
+        # Long cells come first, so that no core is idle while the last one of an experiment ends.
+        cells = [cell for e in chosen for cell in sorted(e.cells(scope), key=lambda cell: -cell.cost)]
         waiting = pending(cells, Store(out / "cells"))
         source = "pictures of scikit-image" if images is None else str(images)
-        return cls(chosen, scope, out, source, cells, waiting, check_workers(workers))
+        # More processes than cores would only get into each other's way, and Windows waits for 61 at most.
+        at_once = min(check_workers(workers), check_workers(None), 61)
+        return cls(scope, out, source, cells, waiting, at_once)
 
     @property
     def seconds(self) -> float:
         """About how long the rest will take."""
         return estimate(self.waiting, self.workers)
 
-    def run(self, progress: Progress) -> list[Failure]:
-        """Compute what is missing; an interrupt loses nothing that has finished."""
-        return run(self.waiting, Store(self.out / "cells"), workers=self.workers, progress=progress)
+    def prepare(self) -> None:
+        """Train what has to be trained, once, before many processes would all do it."""
+        if any(isinstance(cell, Trial) and isinstance(cell.method, SparseCoding) for cell in self.waiting):
+            trained_dictionaries(2)
+
+    def run(self, progress: Progress, failures: list[Failure]) -> None:
+        """Compute what is missing and add to the failures; an interrupt loses nothing that has finished."""
+        store = Store(self.out / "cells")
+        run(self.waiting, store, workers=self.workers, progress=progress, failures=failures)
 
     def report(self, *, command: str, seconds: float, failures: Sequence[Failure]) -> Path:
         """Write the report, with everything that has been computed so far, asked for or not; return its path."""
@@ -111,6 +120,15 @@ class Plan:
             (cell, record) for cell in cells if isinstance(cell, Trial) and (record := results.of(cell)) is not None
         ]
         return write_report(self.out, Document(circumstances, sections, trials))
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse what cannot be written into before hours are spent."""
+    there = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise ValueError(f"{there} is not a folder, but the report is to go to {out}; give another --out")
+    if not os.access(there, os.W_OK):
+        raise ValueError(f"nothing can be written into {there}, but the report is to go to {out}; give another --out")
 
 
 class _Silent:
@@ -143,7 +161,7 @@ def reproduce(
     realisations : int, optional
         Limit of the number of realisations of the noise.
     workers : int, optional
-        Cells at a time, one core each; by default all cores.
+        Cells at a time, one core each; by default, and at most, all cores.
 
     Returns
     -------
@@ -164,10 +182,12 @@ def reproduce(
         workers=workers,
     )
     began = time.monotonic()
-    failures = plan.run(_Silent())
+    failures: list[Failure] = []
+    plan.prepare()
+    plan.run(_Silent(), failures)
     if failures:
         warnings.warn(
-            f"{len(failures)} cells failed, the first by {failures[0].error}; the report lists all", stacklevel=2
+            f"cells failed: {len(failures)}, the first by {failures[0].error}; the report lists all", stacklevel=2
         )
     words = ("reproduce", *(experiments or ("all",)))
     return plan.report(command=" ".join(words), seconds=time.monotonic() - began, failures=failures)

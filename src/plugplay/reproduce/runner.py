@@ -6,10 +6,10 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +18,7 @@ from plugplay.reproduce.cells.base import Cell, key
 if TYPE_CHECKING:
     from plugplay.reproduce.store import Store
 
-__all__ = ["Failure", "Progress", "estimate", "pending", "run"]
+__all__ = ["Failure", "Progress", "WorkerLostError", "estimate", "pending", "run"]
 
 AnyCell = Cell[Any]
 
@@ -38,6 +38,10 @@ class Progress(Protocol):
     def finished(self, cell: AnyCell, seconds_left: float) -> None:
         """Take note of a cell that has finished or failed."""
         ...
+
+
+class WorkerLostError(RuntimeError):
+    """A process that computed cells is gone."""
 
 
 @dataclass(frozen=True)
@@ -64,26 +68,40 @@ def estimate(cells: Sequence[AnyCell], workers: int) -> float:
     return max(shared / workers, longest) + sum(cell.cost for cell in cells if cell.alone)
 
 
-def run(cells: Sequence[AnyCell], store: Store, *, workers: int, progress: Progress) -> list[Failure]:
-    """Compute and store cells; return what failed.
+def run(cells: Sequence[AnyCell], store: Store, *, workers: int, progress: Progress, failures: list[Failure]) -> None:
+    """Compute and store cells, in the order given but for those that must be alone, which come last.
 
-    Cells that must be alone come last. Within an experiment long cells come first, so that no core is idle while the
-    last one ends.
+    Parameters
+    ----------
+    cells : sequence of Cell
+        What to compute.
+    store : Store
+        Where to keep it.
+    workers : int
+        Cells at a time.
+    progress : Progress
+        Told of every cell that ends.
+    failures : list of Failure
+        Cells that raise errors are added to it, so that it is right even if the run is interrupted.
+
+    Raises
+    ------
+    WorkerLostError
+        If a process was ended from outside.
     """
-    failures: list[Failure] = []
     clock = _Clock(cells, workers)
     groups: tuple[tuple[list[AnyCell], int], ...] = (
         ([cell for cell in cells if not cell.alone], workers),
         ([cell for cell in cells if cell.alone], 1),
     )
     for group, processes in groups:
-        for cell, outcome in _outcomes(group, processes):
-            if isinstance(outcome, Failure):
-                failures.append(outcome)
-            else:
-                store.save(cell, outcome)
-            progress.finished(cell, clock.left_after(cell))
-    return failures
+        with closing(_outcomes(group, processes)) as outcomes:
+            for cell, outcome in outcomes:
+                if isinstance(outcome, Failure):
+                    failures.append(outcome)
+                else:
+                    store.save(cell, outcome)
+                progress.finished(cell, clock.left_after(cell))
 
 
 class _Clock:
@@ -106,31 +124,38 @@ class _Clock:
         return cell.cost if cell.alone else cell.cost / self._workers
 
 
-def _outcomes(cells: Sequence[AnyCell], processes: int) -> Iterator[tuple[AnyCell, Any]]:
+def _outcomes(cells: Sequence[AnyCell], processes: int) -> Generator[tuple[AnyCell, Any], None, None]:
     """Yield each cell with its record or its `Failure`, in the order in which they finish."""
     if not cells:
         return
     waiting = iter(cells)
-    with _single_threaded(), _pool(min(processes, len(cells))) as pool:
-        running: dict[Future[Any], AnyCell] = {}
-        while True:
-            # Few at a time: a cell holds its picture, and an interrupt should not have to wait for a long queue.
-            while len(running) < 2 * processes and (cell := next(waiting, None)) is not None:
-                running[pool.submit(_measure, cell)] = cell
-            if not running:
-                return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield (cell := running.pop(future)), _outcome(cell, future)
+    running: dict[Future[Any], AnyCell] = {}
+    try:
+        with _single_threaded(), _pool(min(processes, len(cells))) as pool:
+            while True:
+                # Few at a time: a cell holds its picture, and an interrupt should not have to wait for a long queue.
+                while len(running) < 2 * processes and (cell := next(waiting, None)) is not None:
+                    running[pool.submit(_measure, cell)] = cell
+                if not running:
+                    return
+                ended = wait(running, return_when=FIRST_COMPLETED).done
+                # When a process is lost, all that is running fails: what had finished comes first.
+                for future in sorted(ended, key=lambda future: isinstance(future.exception(), BrokenProcessPool)):
+                    cell = running.pop(future)
+                    yield cell, _outcome(cell, future)
+    except BrokenProcessPool:
+        raise WorkerLostError(
+            "a process that computed cells was ended from outside, perhaps for want of memory. What has finished is "
+            "stored: do the same again, with fewer workers. (A script of your own must call reproduce under "
+            'if __name__ == "__main__":, because the processes import it.)'
+        ) from None
 
 
 def _outcome(cell: AnyCell, future: Future[Any]) -> Any:
     try:
         return future.result()
     except BrokenProcessPool:
-        raise RuntimeError(
-            f"a process that computed cells was ended from outside, perhaps for want of memory, while {cell.label!r} "
-            "ran; what has finished is stored: run the same command again, with fewer --workers"
-        ) from None
+        raise
     except Exception as error:  # a cell may raise anything; the others go on
         return Failure(cell.label, f"{type(error).__name__}: {error}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,13 +42,12 @@ class Store:
             values: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value for name, value in content["record"].items()
             }
-            for name in content["arrays"]:
-                with np.load(path.with_suffix(".npz"), allow_pickle=False) as arrays:
-                    values[name] = arrays[name]
+            if content["arrays"]:
+                # Opened here, because NumPy leaves a file open that it cannot read.
+                with path.with_suffix(".npz").open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+                    values.update({name: arrays[name] for name in content["arrays"]})
             return cell.record(**values)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error):
             return None
 
     def save(self, cell: Cell[Record], record: Record) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from plugplay._checks import FloatArray
 from plugplay.models import SuperResolution
+from plugplay.reproduce.pictures import LUMINANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +37,6 @@ AVAILABLE = (
 )
 #: What is used by default: the only photograph of a scene among them counts for three.
 NAMES = (*AVAILABLE, "stereo_motorcycle", "stereo_motorcycle")
-# Rec. 601, as for the test pictures.
-_LUMINANCE = np.array([0.299, 0.587, 0.114])
 
 
 def training_pictures(names: tuple[str, ...], *, shrink: int, multiple: int) -> Iterator[FloatArray]:
@@ -72,7 +71,7 @@ def training_pictures(names: tuple[str, ...], *, shrink: int, multiple: int) -> 
 
 def _gray(image: NDArray[Any]) -> FloatArray:
     pixels: FloatArray = np.asarray(image) / 255
-    return pixels if pixels.ndim == 2 else pixels[..., :3] @ _LUMINANCE
+    return pixels if pixels.ndim == 2 else pixels[..., :3] @ LUMINANCE
 
 
 def _cropped(image: FloatArray, multiple: int) -> FloatArray:

@@ -64,18 +64,18 @@ class ColourFigure:
         """Show the observation, the results and the truth, and a part of each from close by."""
         cells = self.cells(scope)
         truth = scope.colour.pixels
-        panels: list[tuple[str, NDArray[np.floating] | NDArray[np.uint8]]] = [("observed", self._observed(truth))]
+        panels: list[tuple[str, NDArray[np.floating] | NDArray[np.uint8]]] = []
         for (label, _), cell in zip(self.methods, cells, strict=True):
             record = results.of(cell)
             if record is not None and record.image is not None:
                 panels.append((f"{label}, {record.psnr:.2f} dB", record.image))
-        done = len(panels) - 1
-        figure = _figure([*panels, ("truth", truth)]) if done else None
+        done = len(panels)
+        figure = _figure([("observed", self._observed(truth)), *panels, ("truth", truth)]) if done else None
         plot = Plot(self.name, f"{self.problem.name}, {scope.colour}", figure)
         return Section(self.name, self.title, self.conventions, (plot,), len(cells), done)
 
     def _observed(self, truth: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the data, as large as the picture: jots and low-resolution pixels as they are."""
+        """Return the data as they are: jots, or the pixels of low resolution."""
         observed: NDArray[np.float32] = np.clip(self.problem.observe(truth, seed=0).y, 0, 1).astype(np.float32)
         return observed
 

@@ -22,7 +22,7 @@ PRINTED_KAPPA = 1.1775
 CONVENTIONS = """
 kappa is the ratio of squared distances, after denoising to before; a denoiser with kappa above 1 for one pair is not
 non-expansive. As in the paper, the pairs are inputs of the denoiser while Plug-and-Play ADMM with a constant rho
-fills in a picture with half of its pixels missing (sigma 0.04, 25 iterations, every two of the inputs). The
+fills in a picture with half of its pixels missing (seed 0; sigma 0.04, 25 iterations, every two of the inputs). The
 second column is the largest kappa that the search of plugplay.check_denoiser finds. The paper's pair and its picture
 are not published.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ __all__ = ["FirstPenalty"]
 FIRST_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 ITERATIONS = 60
 CONFIGURATION = paper.CONFIGURATIONS[2]
+# PSNR by iteration, for each rho0 and each rule.
+Curves = Mapping[float, Mapping[str, tuple[float, ...]]]
+
 COLOURS = {"constant": "tab:red", "monotone": "tab:blue", "adaptive": "black"}
 
 CONVENTIONS = f"""
@@ -46,27 +50,30 @@ class FirstPenalty:
 
     def section(self, scope: Scope, results: Results) -> Section:
         """Draw PSNR by iteration for each rho0, and the last PSNR by rho0."""
-        lines: list[Series] = []
-        finals: dict[str, list[tuple[float, float]]] = {rule: [] for rule in COLOURS}
-        for rho0 in _penalties(scope):
-            for rule, trial in _rules(scope, rho0).items():
-                record = results.of(trial)
-                if record is not None:
-                    steps = tuple(float(k) for k in range(1, len(record.psnr_curve) + 1))
-                    label = f"{rule}, rho0 = {rho0:g}"
-                    lines.append(Series(label, "iteration", "PSNR (dB)", steps, record.psnr_curve))
-                    finals[rule].append((rho0, record.psnr))
-        ends = [
-            Series(rule, "rho0", "final PSNR (dB)", tuple(x for x, _ in points), tuple(y for _, y in points))
-            for rule, points in finals.items()
-            if points
-        ]
+        curves: Curves = {
+            rho0: {
+                rule: record.psnr_curve
+                for rule, trial in _rules(scope, rho0).items()
+                if (record := results.of(trial)) is not None
+            }
+            for rho0 in _penalties(scope)
+        }
+        lines = tuple(
+            Series(f"{rule}, rho0 = {rho0:g}", "iteration", "PSNR (dB)", tuple(map(float, _steps(curve))), curve)
+            for rho0, by_rule in curves.items()
+            for rule, curve in by_rule.items()
+        )
+        ends = tuple(
+            Series(rule, "rho0", "final PSNR (dB)", tuple(rhos), tuple(curves[rho0][rule][-1] for rho0 in rhos))
+            for rule in COLOURS
+            if (rhos := [rho0 for rho0, by_rule in curves.items() if by_rule.get(rule)])
+        )
         plots = (
-            Plot("rho0-curves", f"PSNR by iteration, {scope.example.name}", _curves(scope, lines), tuple(lines)),
-            Plot("rho0-final", f"PSNR at the end, {scope.example.name}", _ends(ends), tuple(ends)),
+            Plot("rho0-curves", f"PSNR by iteration, {scope.example.name}", _curves(curves) if lines else None, lines),
+            Plot("rho0-final", f"PSNR at the end, {scope.example.name}", _ends(ends) if ends else None, ends),
         )
         cells = self.cells(scope)
-        return Section(self.name, self.title, CONVENTIONS, plots, len(cells), results.count(cells))
+        return Section(self.name, self.title, CONVENTIONS, plots, len(cells), len(lines))
 
 
 def _penalties(scope: Scope) -> tuple[float, ...]:
@@ -84,7 +91,14 @@ def _rules(scope: Scope, rho0: float) -> Mapping[str, Trial]:
         rule: Trial(
             picture=scope.example,
             problem=problem(CONFIGURATION),
-            method=PlugAndPlay(lam=CONFIGURATION.lam, schedule=schedule, tol=1e-5, max_iter=ITERATIONS, sessions=False),
+            method=PlugAndPlay(
+                lam=CONFIGURATION.lam,
+                schedule=schedule,
+                largest_sigma=math.inf,
+                tol=1e-5,
+                max_iter=ITERATIONS,
+                sessions=False,
+            ),
             seed=0,
             border=BORDER,
             curves=True,
@@ -93,17 +107,16 @@ def _rules(scope: Scope, rho0: float) -> Mapping[str, Trial]:
     }
 
 
-def _curves(scope: Scope, lines: Sequence[Series]) -> Figure | None:
-    if not lines:
-        return None
-    penalties = _penalties(scope)
-    figure = Figure(figsize=(3.0 * len(penalties), 3.4), layout="constrained")
-    panels = figure.subplots(1, len(penalties), sharey=True, squeeze=False)[0]
-    for axes, rho0 in zip(panels, penalties, strict=True):
-        for line in lines:
-            rule, _, value = line.label.partition(", rho0 = ")
-            if value == f"{rho0:g}":
-                axes.plot(line.x, line.y, color=COLOURS[rule], label=rule)
+def _steps(curve: Sequence[float]) -> range:
+    return range(1, len(curve) + 1)
+
+
+def _curves(curves: Curves) -> Figure:
+    figure = Figure(figsize=(3.0 * len(curves), 3.4), layout="constrained")
+    panels = figure.subplots(1, len(curves), sharey=True, squeeze=False)[0]
+    for axes, (rho0, by_rule) in zip(panels, curves.items(), strict=True):
+        for rule, curve in by_rule.items():
+            axes.plot(_steps(curve), curve, color=COLOURS[rule], label=rule)
         axes.set_title(f"$\\rho_0$ = {rho0:g}")
         axes.set_xlabel("iteration")
         axes.grid(alpha=0.3)
@@ -112,9 +125,7 @@ def _curves(scope: Scope, lines: Sequence[Series]) -> Figure | None:
     return figure
 
 
-def _ends(ends: Sequence[Series]) -> Figure | None:
-    if not ends:
-        return None
+def _ends(ends: Sequence[Series]) -> Figure:
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
     for line in ends:

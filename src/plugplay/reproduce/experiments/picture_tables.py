@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -126,21 +127,21 @@ class PictureTables:
     def _table(self, part: Part, scope: Scope, results: Results) -> Table:
         columns = (
             *(Column(picture.name) for picture in scope.chosen),
-            Column("average", average=True),
-            Column("STD per image", digits=3, average=True),
-            Column("seconds per image", average=True),
+            Column("average", summary=True),
+            Column("STD per image", digits=3, summary=True),
+            Column("seconds per image", summary=True),
         )
         rows = []
         for contender in part.contenders:
             if contender.method is None:
                 rows.append(_quoted(contender, scope.chosen))
             else:
-                records = {
-                    picture.name: [results.of(cell) for cell in self._trials(scope, part, contender.method, picture)]
+                records = [
+                    [results.of(cell) for cell in self._trials(scope, part, contender.method, picture)]
                     for picture in scope.chosen
-                }
-                rows.append(_measured(contender, records))
-        return Table(part.name, part.caption, columns, tuple(rows))
+                ]
+                rows.append(_measured(contender, scope.chosen, records))
+        return Table(part.name, part.caption, columns, tuple(rows), results=True)
 
 
 def averaging(realisations: int, what: str) -> str:
@@ -164,24 +165,37 @@ def mean_entry(records: Sequence[TrialRecord | None], *, printed: float | None =
     done = [record.psnr for record in records if record is not None]
     if not done:
         return Entry(None, paper=printed)
-    spread = statistics.stdev(done) if len(done) > 1 else None
+    spread = statistics.stdev(done) if len(done) > 1 and all(map(math.isfinite, done)) else None
     note = "" if len(done) == len(records) else f"{len(done)} of {len(records)}"
     return Entry(statistics.fmean(done), spread=spread, paper=printed, note=note)
 
 
 def _quoted(contender: Contender, pictures: Sequence[Picture]) -> Row:
-    entries = [Entry(None, paper=paper.printed(contender.printed, picture.name)) for picture in pictures]
+    entries = [Entry(None, paper=_printed(contender, picture)) for picture in pictures]
     average = Entry(None, paper=_mean([entry.paper for entry in entries]))
     spread = Entry(None, paper=_printed_spread(contender, entries))
     return Row(contender.label, (*entries, average, spread, Entry(None)), quoted=True)
 
 
-def _measured(contender: Contender, records: Mapping[str, Sequence[TrialRecord | None]]) -> Row:
-    entries = [mean_entry(group, printed=paper.printed(contender.printed, name)) for name, group in records.items()]
-    seconds = [None if record is None else record.seconds for group in records.values() for record in group]
-    average = Entry(_mean([entry.value for entry in entries]), paper=_mean([entry.paper for entry in entries]))
+def _measured(
+    contender: Contender, pictures: Sequence[Picture], records: Sequence[Sequence[TrialRecord | None]]
+) -> Row:
+    entries = [
+        mean_entry(group, printed=_printed(contender, picture))
+        for picture, group in zip(pictures, records, strict=True)
+    ]
+    seconds = [None if record is None else record.seconds for group in records for record in group]
+    average = Entry(
+        _mean([entry.value for entry in entries]),
+        paper=_mean([entry.paper for entry in entries]),
+        note="not all realisations" if any(entry.note for entry in entries) else "",
+    )
     spread = Entry(_mean([entry.spread for entry in entries]), paper=_printed_spread(contender, entries))
     return Row(contender.label, (*entries, average, spread, Entry(_mean(seconds))))
+
+
+def _printed(contender: Contender, picture: Picture) -> float | None:
+    return paper.printed(contender.printed, picture.name, picture.pixels.shape)
 
 
 def _printed_spread(contender: Contender, entries: Sequence[Entry]) -> float | None:

@@ -23,9 +23,10 @@ Every pixel has K x K jots that see a Poisson rate equal to its value (gain K²,
 whole frame, of images clipped to [0, 1], with a peak of 1. Seconds are those of the method alone, on one core, while
 other cells run on the others. MLE is the closed form of Yang et al.; Chan-Lu is total variation by ADMM, its weight
 in proportion to K; Ours-M and Ours-A have one set of parameters for all K (lambda {LAM}, first sigma {FIRST_SIGMA},
-gamma {GAMMA} and {ADAPTIVE_GAMMA}, eta {ETA}), because the paper gives none. "Automatic" is given nothing but the
-bits and the sensor, and is compared with the better of the paper's two rows. "Images from Bits" stabilises the
-variance of the counts, denoises once with BM3D and inverts exactly; the paper does not have it.
+gamma {GAMMA} and {ADAPTIVE_GAMMA}, eta {ETA}), because the paper gives none; they were found on pictures of
+scikit-image, and sigma is limited to 0.4. "Automatic" is given nothing but the bits and the sensor, and is compared
+with the better of the paper's two rows. "Images from Bits" stabilises the variance of the counts, denoises once with
+BM3D and inverts exactly; the paper does not have it.
 """
 
 

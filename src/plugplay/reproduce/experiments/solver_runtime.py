@@ -19,11 +19,11 @@ __all__ = ["SolverRuntime"]
 FACTORS = (2, 4)
 
 CONVENTIONS = f"""
-One model's step of super-resolution with a Gaussian filter (rho {RHO:g}), in double precision on one core, with
-nothing beside it: the relative distance from the solution, and the milliseconds it took to get there. The closed form
-takes its time once (best of {REPEATS}); conjugate gradients, on the normal equations with the same transfer
-functions, are timed after every iteration (the fastest of {REPEATS} runs). The solution is the closed form's, which
-the tests compare with dense matrices.
+One model's step of super-resolution with a Gaussian filter and noise of 5/255, seed 0 (rho {RHO:g}), in double
+precision on one core, with nothing beside it: the relative distance from the solution, and the milliseconds it took
+to get there. The closed form takes its time once (best of {REPEATS}); conjugate gradients, on the normal equations
+with the same transfer functions, are timed after every iteration (the fastest of {REPEATS} runs). The solution is the
+closed form's, which the tests compare with dense matrices.
 """
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 
 from plugplay.reproduce.report.blocks import Plot, Section
+from plugplay.reproduce.report.labels import shown
 
 if TYPE_CHECKING:
     from plugplay.reproduce.cells.base import Cell
@@ -40,6 +41,6 @@ class Gallery:
         for axes, picture in zip(panels, scope.pictures, strict=False):
             axes.imshow(picture.pixels, cmap="gray", vmin=0, vmax=1)
             height, width = picture.pixels.shape
-            axes.set_title(f"{picture.name}, {width} x {height}", fontsize="small")
+            axes.set_title(f"{shown(picture.name)}, {width} x {height}", fontsize="small")
         plot = Plot("images", f"{len(scope.pictures)} test images", figure)
         return Section(self.name, self.title, "Gray, with sides cut to multiples of 4.", (plot,), 0, 0)

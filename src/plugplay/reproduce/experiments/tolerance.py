@@ -13,6 +13,7 @@ from plugplay.reproduce import paper
 from plugplay.reproduce.cells.trials import Trial
 from plugplay.reproduce.experiments.super_resolution import BORDER, by_hand, problem
 from plugplay.reproduce.report.blocks import Plot, Section, Series
+from plugplay.reproduce.report.labels import shown
 
 if TYPE_CHECKING:
     from plugplay.reproduce.experiments.base import Scope
@@ -77,7 +78,7 @@ def _figure(series: Sequence[Series]) -> Figure | None:
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.subplots()
     for line in series:
-        axes.semilogx(line.x, line.y, marker=".", label=line.label)
+        axes.semilogx(line.x, line.y, marker=".", label=shown(line.label))
     axes.axvline(1e-3, color="gray", linestyle=":", label="the default, 0.001")
     axes.invert_xaxis()
     axes.set_xlabel("tolerance")

@@ -14,11 +14,11 @@ __all__ = ["Block", "Column", "Comparison", "Entry", "Plot", "Row", "Section", "
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading, the number of decimals, and whether a difference to the paper makes sense in it."""
+    """A column's heading, the number of decimals, and whether it sums up the others or adds to them."""
 
     name: str
     digits: int = 2
-    average: bool = False
+    summary: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Methods by columns, in dB where nothing else is said."""
+    """Methods by columns, in dB where nothing else is said; a results table is one that the paper has too."""
 
     name: str
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    results: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def comparisons(table: Table) -> Iterator[Comparison]:
     Examples
     --------
     >>> row = Row("ours", (Entry(30.5, paper=30.0), Entry(29.9, paper=30.0), Entry(30.2, paper=30.0)))
-    >>> columns = (Column("a"), Column("b"), Column("average", average=True))
+    >>> columns = (Column("a"), Column("b"), Column("average", summary=True))
     >>> [row] = comparisons(Table("t", "", columns, (row,)))
     >>> [(round(row.average, 2), round(row.worst, 2), row.worst_picture)]
     [(0.2, -0.1, 'b')]
@@ -156,7 +157,7 @@ def comparisons(table: Table) -> Iterator[Comparison]:
         differences = {
             column.name: entry.difference
             for column, entry in zip(table.columns, row.entries, strict=True)
-            if not column.average and entry.difference is not None
+            if not column.summary and entry.difference is not None
         }
         if differences:
             worst = min(differences, key=lambda name: differences[name])

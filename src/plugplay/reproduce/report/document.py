@@ -86,6 +86,6 @@ class Document:
             comparison
             for section in self.sections
             for block in section.blocks
-            if isinstance(block, Table) and any(column.average for column in block.columns)
+            if isinstance(block, Table) and block.results
             for comparison in comparisons(block)
         ]

@@ -77,7 +77,7 @@ def _circumstances(run: Run) -> str:
 
 def _summary(compared: Sequence[Comparison]) -> str:
     if not compared:
-        return '<p class="missing">None of the pictures has numbers in the paper.</p>'
+        return '<p class="missing">Nothing that has been run has numbers in the paper.</p>'
     rows = "".join(
         f"<tr><th>{_text(row.table)}</th><td>{_text(row.method)}</td><td>{row.pictures}</td>"
         f"<td>{_signed(row.average)}</td><td>{_signed(row.worst)}</td><td>{_text(row.worst_picture)}</td></tr>"
@@ -88,7 +88,8 @@ def _summary(compared: Sequence[Comparison]) -> str:
     )
     return (
         '<h2 id="summary">Against the paper</h2><p class="conventions">Measured less printed, in dB. What is called '
-        "automatic had nothing tuned by hand, and is compared with the paper’s Ours-M.</p>"
+        "automatic had nothing tuned by hand, and is compared with the better of the paper’s own rows for photons, and "
+        "with its Ours-M for super-resolution. Pictures are taken for the paper’s by their names and sizes.</p>"
         f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
@@ -144,7 +145,7 @@ def _quoted(entry: Entry, column: Column) -> str:
 
 
 def _entry(entry: Entry, column: Column) -> str:
-    if entry.value is None and column.average:
+    if entry.value is None and column.summary:
         return ""
     parts = ['<span class="missing">not run</span>' if entry.value is None else f"{entry.value:.{column.digits}f}"]
     if entry.spread is not None:
@@ -158,7 +159,7 @@ def _entry(entry: Entry, column: Column) -> str:
 
 
 def _shade(column: Column) -> str:
-    return ' class="average"' if column.average else ""
+    return ' class="average"' if column.summary else ""
 
 
 def _signed(value: float, digits: int = 2) -> str:

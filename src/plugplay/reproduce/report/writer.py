@@ -27,6 +27,7 @@ RESOLUTION = 110
 def write_report(folder: Path, document: Document) -> Path:
     """Write the report into a folder and return the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
+    _forget_tables_and_figures(folder)
     files: dict[str, str] = {}
     for section in document.sections:
         for block in section.blocks:
@@ -42,6 +43,13 @@ def write_report(folder: Path, document: Document) -> Path:
     target = folder / "index.html"
     _write(target, page(document, files).encode())
     return target
+
+
+def _forget_tables_and_figures(folder: Path) -> None:
+    """Remove the files of an earlier report: this one may have fewer, and its numbers must not stand beside others."""
+    for pattern in ("tables/*.csv", "figures/*.csv", "figures/*.png"):
+        for path in folder.glob(pattern):
+            path.unlink()
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -67,7 +75,7 @@ def _table_rows(table: Table) -> Iterable[Sequence[object]]:
     yield ("method", "column", "measured", "standard deviation", "paper", "difference", "note")
     for row in table.rows:
         for column, entry in zip(table.columns, row.entries, strict=True):
-            missing = entry.value is None and not column.average
+            missing = entry.value is None and not column.summary
             note = "quoted" if row.quoted else entry.note or ("not run" if missing else "")
             yield (row.label, column.name, entry.value, entry.spread, entry.paper, entry.difference, note)
 
