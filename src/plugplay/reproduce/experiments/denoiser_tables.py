@@ -57,7 +57,7 @@ class DenoiserTable:
     def section(self, scope: Scope, results: Results) -> Section:
         """Return the table."""
         rows = tuple(self._row(label, method, scope, results) for label, method in _rows())
-        columns = (*(Column(problem.name) for problem in self.problems), Column("seconds per image", summary=True))
+        columns = (*(Column(problem.name) for problem in self.problems), Column("seconds", summary=True))
         table = Table(
             self.name,
             f"{self.title}, average over {len(_pictures(scope))} picture{'s' * (len(_pictures(scope)) > 1)}",

@@ -128,8 +128,8 @@ class PictureTables:
         columns = (
             *(Column(picture.name) for picture in scope.chosen),
             Column("average", summary=True),
-            Column("STD per image", digits=3, summary=True),
-            Column("seconds per image", summary=True),
+            Column("STD", digits=3, summary=True),
+            Column("seconds", summary=True),
         )
         rows = []
         for contender in part.contenders:

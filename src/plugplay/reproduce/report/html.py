@@ -20,7 +20,7 @@ h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5em; border-bottom: 1px solid #c
 p { max-width: 75em; } .conventions { color: #555; font-size: 90%; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .4em 0; }
-th, td { padding: .3em .6em; text-align: right; vertical-align: top; white-space: nowrap; }
+th, td { padding: .3em .5em; text-align: right; vertical-align: top; white-space: nowrap; }
 thead th { border-bottom: 2px solid #888; } tbody th { text-align: left; font-weight: 600; }
 tbody tr { border-bottom: 1px solid #ddd; }
 .paper, .spread, .note { display: block; font-size: 78%; color: #666; }
