@@ -73,7 +73,8 @@ class LimitedStrength:
     """A denoiser whose sigma is limited.
 
     With the parameters of Table I, sigma starts at 0.9 and at 3.2 on the scale [0, 1], where no denoiser was meant to
-    work. In the noisy configuration at x2 that costs 0.4 and 0.5 dB on couple and cameraman, and little on others. Leaving out the clipping instead helps couple as much, so u probably winds up against it.
+    work. In the noisy configuration at x2 that costs 0.4 and 0.5 dB on couple and cameraman, and little on others.
+    Leaving out the clipping instead helps couple as much, so u probably winds up against it.
 
     Attributes
     ----------
