@@ -9,6 +9,7 @@ from plugplay.reproduce.cells.solver_timing import SolverTiming
 from plugplay.reproduce.cells.trials import Trial
 from plugplay.reproduce.experiments.tolerance import psnr_at
 from plugplay.reproduce.methods import PlugAndPlay
+from plugplay.reproduce.pictures import Picture
 from plugplay.reproduce.problems import Degraded
 
 BLUR = Degraded("blur", pp.models.Deblurring(pp.kernels.box(3)), 0.01)
@@ -69,3 +70,11 @@ def test_kappa_is_that_of_the_pair(small):
     np.testing.assert_allclose(denoise(record.pair[0], 0.04), record.pair[2], atol=1e-4)
     assert record.pairs == 8 * 7 / 2
     assert record.searched_kappa > 1
+
+
+def test_a_flat_picture_has_no_pairs_and_says_so():
+    flat = Picture("flat", np.full((32, 32), 0.5))
+    with pytest.raises(
+        ValueError, match=r"the same image, as for a picture of one colour \(flat\); a picture with some"
+    ):
+        Expansion(picture=flat, denoiser="gaussian", count=4).measure()

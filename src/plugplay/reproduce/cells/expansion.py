@@ -126,6 +126,11 @@ class Expansion(Fingerprinted):
             for i in range(j)
             if not np.array_equal(inputs[i], inputs[j])
         }
+        if not kappas:
+            raise ValueError(
+                f"all {len(inputs)} inputs of the denoiser are the same image, as for a picture of one colour "
+                f"({self.picture.name}); a picture with some structure is needed"
+            )
         found = check_denoiser(denoise, effort="quick").expansiveness
         assert found is not None  # it is None only for denoisers that break the contract
         i, j = max(kappas, key=lambda pair: kappas[pair])
