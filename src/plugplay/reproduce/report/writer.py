@@ -49,7 +49,7 @@ def _forget_tables_and_figures(folder: Path) -> None:
     """Remove the files of an earlier report: this one may have fewer, and its numbers must not stand beside others."""
     for pattern in ("tables/*.csv", "figures/*.csv", "figures/*.png"):
         for path in folder.glob(pattern):
-            path.unlink()
+            path.unlink(missing_ok=True)  # another run may write the same report at this moment
 
 
 def _write(path: Path, content: bytes) -> None:
