@@ -93,15 +93,22 @@ class RandomStarts:
 def _figure(curves: Sequence[tuple[float, ...]]) -> Figure | None:
     if not curves:
         return None
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    for curve in curves:
-        axes.plot(range(1, len(curve) + 1), curve, color="tab:blue", linewidth=0.6, alpha=0.5)
+    figure = Figure(figsize=(11, 3.8), layout="constrained")
+    whole, apart = figure.subplots(1, 2)
     shortest = min(map(len, curves))
+    steps = range(1, shortest + 1)
     mean = [statistics.fmean(values) for values in zip(*(curve[:shortest] for curve in curves), strict=True)]
-    axes.plot(range(1, shortest + 1), mean, color="tab:red", linewidth=2, label="mean")
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("PSNR (dB)")
-    axes.grid(alpha=0.3)
-    axes.legend()
+    for curve in curves:
+        whole.plot(range(1, len(curve) + 1), curve, color="tab:blue", linewidth=0.6, alpha=0.5)
+        apart.plot(
+            steps, [value - middle for value, middle in zip(curve, mean, strict=False)], "tab:blue", linewidth=0.6
+        )
+    whole.plot(steps, mean, color="tab:red", linewidth=2, label="mean")
+    whole.set_ylabel("PSNR (dB)")
+    whole.legend()
+    # Except for the first iterations the curves lie on top of each other.
+    apart.set_ylabel("difference from the mean (dB)")
+    for axes in (whole, apart):
+        axes.set_xlabel("iteration")
+        axes.grid(alpha=0.3)
     return figure
