@@ -72,8 +72,10 @@ def test_kappa_is_that_of_the_pair(small):
     assert record.searched_kappa > 1
 
 
-def test_a_flat_picture_has_no_pairs_and_says_so():
-    flat = Picture("flat", np.full((32, 32), 0.5))
+@pytest.mark.parametrize("level", [0.0, 0.5])
+def test_a_flat_picture_has_no_pairs_and_says_so(level):
+    """Its inputs are equal, or differ by rounding."""
+    flat = Picture("flat", np.full((32, 32), level))
     with pytest.raises(
         ValueError, match=r"the same image, as for a picture of one colour \(flat\); a picture with some"
     ):
