@@ -10,11 +10,11 @@ import numpy as np
 import scipy.fft
 
 from plugplay import denoisers
+from plugplay._channels import channels_last, image_axis, moved
 from plugplay._checks import (
     BoolArray,
     FloatArray,
     check_choice,
-    check_integer,
     check_number,
     check_workers,
     generator,
@@ -118,15 +118,15 @@ def restore(
     ((16, 16), 'CONVERGED')
     """
     _check_model(model)
-    observed = _channels_last(numeric_array(y, "y"), model, channel_axis)
+    observed = channels_last(numeric_array(y, "y"), model, channel_axis)
     intensity = getattr(model, "observes_intensity", True)
     if data_range is not None and not intensity:
         raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
     mask: BoolArray | None = getattr(model, "mask", None)
     seen = observed if mask is None else observed[mask_for(observed, mask)]
     scale = Scale.of(seen, data_range) if intensity else Scale(0.0, 1.0, integer=True)
-    image_axis = _image_axis(observed, model, channel_axis)
-    companions = _Companions(scale, data_range, observed.dtype, image_axis)
+    axis = image_axis(observed, model, channel_axis)
+    companions = _Companions(scale, data_range, observed.dtype, axis)
     parallel = check_workers(workers)
     unit = scale.to_unit(observed) if intensity else observed
     problem = _pose(unit, model, noise)
@@ -157,8 +157,8 @@ def restore(
             callback=callback,
         )
     image = scale.from_unit(result.image)
-    if image_axis is not None:
-        image = np.moveaxis(image, -1, image_axis)
+    if axis is not None:
+        image = np.moveaxis(image, -1, axis)
     given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     if not intensity:
         del given["noise"]
@@ -284,7 +284,7 @@ def single_photon(
 def _mask_channels_last(mask: ArrayLike | None, options: RestoreOptions) -> Any:
     """Return a mask that has the axes of y with its channels where models expect them."""
     axis = options.get("channel_axis")
-    return mask if mask is None or axis is None or np.ndim(mask) != 3 else _moved(np.asarray(mask), axis, "mask")
+    return mask if mask is None or axis is None or np.ndim(mask) != 3 else moved(np.asarray(mask), axis, "mask")
 
 
 @dataclass(frozen=True)
@@ -366,33 +366,6 @@ def _check_model(model: object) -> None:
         raise TypeError(f"model must be a model such as plugplay.models.Deblurring(kernel); got {model!r}")
 
 
-def _image_axis(y: NDArray[Any], model: Model, channel_axis: int | None) -> int | None:
-    """Return the axis of the channels in the restored image, from which the axis of the frames is gone."""
-    if channel_axis is None:
-        return None
-    axis = channel_axis % y.ndim
-    return axis - 1 if axis > 0 and getattr(model, "observation_rank", 2) == 3 else axis
-
-
-def _channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:
-    rank = getattr(model, "observation_rank", 2)
-    if channel_axis is None:
-        if y.ndim != rank:
-            hint = "; for colour, say which axis holds the channels with channel_axis=" if y.ndim == rank + 1 else ""
-            raise ValueError(f"y has the shape {y.shape}, but {rank} axes are expected{hint}")
-        return y
-    if y.ndim != rank + 1:
-        raise ValueError(f"y has the shape {y.shape}, but with channel_axis {rank + 1} axes are expected")
-    return _moved(y, channel_axis, "y")
-
-
-def _moved(array: NDArray[Any], channel_axis: int, name: str) -> NDArray[Any]:
-    axis = check_integer(channel_axis, "channel_axis", minimum=-array.ndim)
-    if axis >= array.ndim:
-        raise ValueError(f"channel_axis is {axis}, but {name} has the shape {array.shape}")
-    return np.moveaxis(array, axis, -1)
-
-
 @dataclass(frozen=True)
 class _Companions:
     """How arrays that belong to the restored image, a start or a reference, come to the scale [0, 1]."""
@@ -408,7 +381,7 @@ class _Companions:
         # restored image, which are those of y if it is float.
         shares = array.dtype == self.dtype or (array.dtype.kind == "f" and not self.scale.integer)
         unit = Scale.of(array, self.data_range if shares else None, name=name).to_unit(array)
-        return unit if self.channel_axis is None else _moved(unit, self.channel_axis, name)
+        return unit if self.channel_axis is None else moved(unit, self.channel_axis, name)
 
 
 def make_denoiser(denoiser: str | Denoiser, model: Model, workers: int) -> Denoiser:
