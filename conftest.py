@@ -1,11 +1,10 @@
-"""Modules that need PyTorch are not searched for examples where it is not installed."""
+"""Modules that cannot be imported here, or that warn when they are, are not searched for examples."""
 
 import importlib.util
 
 NETWORKS = ("dncnn", "drunet", "ffdnet")
+DEPRECATED = ("imageio", "photon_cubes")
 
-collect_ignore = (
-    []
-    if importlib.util.find_spec("torch")
-    else [f"src/plugplay/denoisers/learned/{network}.py" for network in NETWORKS]
-)
+collect_ignore = [f"src/plugplay/{name}.py" for name in DEPRECATED]
+if not importlib.util.find_spec("torch"):
+    collect_ignore += [f"src/plugplay/denoisers/learned/{network}.py" for network in NETWORKS]

@@ -31,7 +31,7 @@ from skimage.color import rgb2gray
 from skimage.io import imread
 
 import plugplay as pp
-from plugplay._checks import FloatArray
+from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers import BM3D
 
 # This file has the peer's name: without this, importing the peer would import this file.
@@ -80,7 +80,7 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
     table = []
     print("size sigma | peer s  PSNR | ours s (1)  (2)  PSNR | times faster (1)  (2)  fast (2) | memory peer, ours MB")
     for size in options.sizes:
-        clean = picture(size)
+        clean = photograph(size)
         memory = {name: peak_memory(name, size) for name in ("peer", "ours")}
         for sigma in options.sigmas:
             noisy = with_noise(clean, sigma)
@@ -105,7 +105,7 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
 def quality(options: argparse.Namespace) -> dict[str, Any]:
     """PSNR minus the peer's over a folder of images, for all profiles."""
     differences: dict[str, dict[str, dict[str, float]]] = {}
-    for name, clean in pictures(options.images).items():
+    for name, clean in images(options.images).items():
         for sigma in options.sigmas:
             noisy = with_noise(clean, sigma)
             theirs = psnr(peer(noisy, sigma), clean)
@@ -127,7 +127,7 @@ def linearity(options: argparse.Namespace) -> list[dict[str, float]]:
     """CPU time per pixel up to 4096x4096, relative to 512x512."""
     table: list[dict[str, float]] = []
     for size in (512, 1024, 2048, 4096):
-        noisy = with_noise(picture(size), 25).astype(np.float32)
+        noisy = with_noise(photograph(size), 25).astype(np.float32)
         repeats = 3 * options.repeats if size < 2048 else 2
         seconds, _ = cpu_timed(repeats, BM3D(), noisy, 25 / 255)
         memory = peak_memory("ours", size)
@@ -165,7 +165,7 @@ def session(options: argparse.Namespace) -> dict[str, Any]:
         "deblurring, constant": (pp.models.Deblurring(blur), pp.Constant(rho0=0.08), 2e-4, 30),
     }
     rows: list[dict[str, Any]] = []
-    for name, clean in {name: square(image, 256) for name, image in pictures(None).items()}.items():
+    for name, clean in {name: square(image, 256) for name, image in images(None).items()}.items():
         for problem, (model, schedule, lam, iterations) in problems.items():
             term = model.data_term(model.simulate(clean, noise=3 / 255, rng=0))
 
@@ -242,7 +242,7 @@ def _shortest(
     return min(times), result
 
 
-def picture(size: int) -> Image:
+def photograph(size: int) -> Image:
     """Return a photograph of the wanted size, 512 divided or multiplied: averaged, or repeated in mirror image."""
     camera = bundled("camera") / 255
     if size <= 512:
@@ -258,7 +258,7 @@ def bundled(name: str) -> NDArray[Any]:
     return image
 
 
-def pictures(folder: Path | None) -> dict[str, Image]:
+def images(folder: Path | None) -> dict[str, Image]:
     """Return the images of a folder, or some that come with scikit-image, in gray."""
     if folder is not None:
         return {path.stem: gray(imread(path)) for path in sorted(folder.iterdir()) if path.suffix in (".png", ".tif")}

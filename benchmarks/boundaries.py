@@ -20,7 +20,7 @@ KERNELS = {
     "motion 15, 30°": pp.kernels.motion(15, 30),
     "disk 4": pp.kernels.disk(4),
 }
-PICTURES = ("camera", "coins", "brick")
+IMAGES = ("camera", "coins", "brick")
 
 
 def main() -> None:
@@ -29,13 +29,13 @@ def main() -> None:
     parser.add_argument("--denoiser", default="bm3d")
     parser.add_argument("--noise", type=float, default=2 / 255)
     options = parser.parse_args()
-    print(f"{'picture':>8} {'kernel':>15} {'boundary':>9} {'blurred':>8} {'frame':>7} {'inside':>7} {'time':>7}")
-    for name in PICTURES:
-        picture = getattr(data, name)().astype(np.float32)[:300, :300] / 255
+    print(f"{'image':>8} {'kernel':>15} {'boundary':>9} {'blurred':>8} {'frame':>7} {'inside':>7} {'time':>7}")
+    for name in IMAGES:
+        image = getattr(data, name)().astype(np.float32)[:300, :300] / 255
         for label, kernel in KERNELS.items():
             rows, columns = kernel.shape
-            y = pp.models.Deblurring(kernel, boundary="unknown").simulate(picture, noise=options.noise, rng=0)
-            truth = picture[rows // 2 : rows // 2 + y.shape[0], columns // 2 : columns // 2 + y.shape[1]]
+            y = pp.models.Deblurring(kernel, boundary="unknown").simulate(image, noise=options.noise, rng=0)
+            truth = image[rows // 2 : rows // 2 + y.shape[0], columns // 2 : columns // 2 + y.shape[1]]
             for boundary in ("circular", "reflect", "unknown"):
                 began = time.perf_counter()
                 result = pp.deblur(y, kernel, boundary=boundary, denoiser=options.denoiser, noise=options.noise)

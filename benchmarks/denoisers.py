@@ -3,7 +3,7 @@
 Run with ``python benchmarks/denoisers.py [--json FILE] [--repeats N] [NAME ...]``. It needs the extra ``bench``.
 
 Every peer gets the noise level too. Its own strength is chosen, at each noise level, as the one with the best PSNR on
-the very picture of the benchmark: an advantage over ours, whose rule is fixed. Times are minima over repeats, measured
+the very image of the benchmark: an advantage over ours, whose rule is fixed. Times are minima over repeats, measured
 in turns, in this process, with the threads that each library uses by default.
 """
 
@@ -144,7 +144,7 @@ PEERS = {
 }
 
 
-def picture() -> tuple[Image, dict[int, Image]]:
+def image() -> tuple[Image, dict[int, Image]]:
     """Return scikit-image's photograph of 512 x 512 pixels, clean and with every level of noise."""
     clean = data.camera().astype(np.float32) / 255
     noise = np.random.default_rng(0).standard_normal(clean.shape).astype(np.float32)
@@ -204,7 +204,7 @@ def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}; camera, 512 x 512, gray, float32")
     print(f"PSNR in dB at sigma = {', '.join(map(str, LEVELS))} over 255; time at {TIMED}/255\n")
     print(f"{'denoiser':10} {'by':38}" + "".join(f"{level:>8}" for level in LEVELS) + f"{'ms':>9}{'ours/theirs':>13}")
-    clean, noisy = picture()
+    clean, noisy = image()
     results = []
     for name in arguments.names:
         for row in measure(name, clean, noisy, arguments.repeats):

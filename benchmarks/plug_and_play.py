@@ -20,7 +20,7 @@ from skimage import data
 
 import plugplay as pp
 from plugplay.models.base import Model
-from plugplay.schedules import Schedule
+from plugplay.pnp.schedules import Schedule
 
 CLASSICAL = ("bm3d", "tv", "nlm", "dsg-nlm", "wavelet", "recursive", "bilateral", "median", "gaussian")
 NOISE = 5 / 255
@@ -54,7 +54,7 @@ def with_photons(model: Model, clean: NDArray[np.float64]) -> NDArray[np.generic
 
 
 def problems(shape: tuple[int, int]) -> list[Problem]:
-    """Return the five problems for a picture of this shape."""
+    """Return the five problems for an image of this shape."""
     draws = np.random.default_rng(1).random(shape)
     return [
         Problem(
@@ -102,7 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=list(CLASSICAL))
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
-    parser.add_argument("--size", type=int, default=256, help="rows and columns of the picture, a crop of camera")
+    parser.add_argument("--size", type=int, default=256, help="rows and columns of the image, a crop of camera")
     parser.add_argument("--iterations", type=int, default=50)
     arguments = parser.parse_args()
 

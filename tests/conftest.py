@@ -1,8 +1,40 @@
-"""Pictures and models that many tests use."""
+"""Images that many tests use, and the installed command, as users run it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from skimage import data
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+@pytest.fixture(scope="session")
+def command():
+    """The words that start plugplay: the installed script, or the module where it is not installed."""
+    script = shutil.which("plugplay", path=str(Path(sys.executable).parent))
+    return [script] if script else [sys.executable, "-m", "plugplay"]
+
+
+@pytest.fixture(scope="session")
+def environment():
+    """This checkout first, plain text, and no warnings turned into errors."""
+    return {**os.environ, "PYTHONPATH": str(SOURCE), "NO_COLOR": "1", "COLUMNS": "200", "PYTHONWARNINGS": "default"}
+
+
+@pytest.fixture(scope="session")
+def run(command, environment):
+    """Run ``plugplay ...`` and return what came out of it."""
+
+    def run(*arguments, cwd=None):
+        words = [*command, *map(str, arguments)]
+        return subprocess.run(words, capture_output=True, text=True, cwd=cwd, env=environment, timeout=300)
+
+    return run
 
 
 @pytest.fixture(scope="session")

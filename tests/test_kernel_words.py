@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plugplay import imageio, kernels
+from plugplay import io, kernels
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_files_are_trimmed_normalised_and_centred(tmp_path, ending):
     true = kernels.motion(15, 30)
     stored = np.pad(true / true.max(), ((9, 2), (0, 5)))
     stored = (stored * 65535).round().astype(np.uint16) if ending == "png" else stored.astype(np.float32)
-    imageio.write(tmp_path / f"k.{ending}", imageio.ImageFile.of(stored))
+    io.write(tmp_path / f"k.{ending}", io.ImageFile.of(stored))
     kernel = kernels.parse(str(tmp_path / f"k.{ending}"))
     assert kernel.shape == true.shape
     np.testing.assert_allclose(kernel, true, atol=1e-5)
@@ -58,10 +58,10 @@ def test_even_and_odd_sizes_blur_alike(tmp_path, shape):
 
 def test_a_gray_kernel_saved_as_rgb(tmp_path):
     gray = np.repeat(np.eye(3, dtype=np.uint8)[..., None], 3, axis=-1) * 255
-    imageio.write(tmp_path / "k.png", imageio.ImageFile.of(gray, colour=True))
+    io.write(tmp_path / "k.png", io.ImageFile.of(gray, colour=True))
     np.testing.assert_allclose(kernels.from_file(tmp_path / "k.png"), np.eye(3) / 3)
     gray[0, 0, 0] = 7
-    imageio.write(tmp_path / "k.png", imageio.ImageFile.of(gray, colour=True))
+    io.write(tmp_path / "k.png", io.ImageFile.of(gray, colour=True))
     with pytest.raises(ValueError, match="its colour channels differ"):
         kernels.from_file(tmp_path / "k.png")
 

@@ -151,7 +151,7 @@ def test_a_gray_only_denoiser_works_on_colour(astronaut):
     ("change", "message"),
     [
         ({"y": np.zeros((0, 4))}, "y is empty: its shape is (0, 4)"),
-        ({"y": "picture.png"}, "y must be an array of real numbers; got 'picture.png'"),
+        ({"y": "image.png"}, "y must be an array of real numbers; got 'image.png'"),
         ({"y": np.zeros((4, 4), complex)}, "y must be an array of real numbers; got ndarray of dtype complex128"),
         ({"y": np.zeros((16, 16, 3))}, "channel_axis="),
         ({"y": np.zeros(16)}, "2 axes are expected"),

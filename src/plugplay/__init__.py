@@ -7,89 +7,28 @@ The whole idea on one screen::
     u = u + x - v                                  the bookkeeping
     rho = schedule(rho, delta, previous delta)     constant, monotone or adaptive
 
-Public names are imported when they are first used, so that ``import plugplay`` stays fast.
+Public names are imported when they are first used, so that ``import plugplay`` stays fast; ``__init__.pyi`` lists
+them.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from plugplay import denoisers, imageio, kernels, models, photon_cubes
-    from plugplay.admm import pnp_admm
-    from plugplay.analysis.certification import certify
-    from plugplay.analysis.denoiser_check import check_denoiser
-    from plugplay.analysis.model_check import check_model
-    from plugplay.metrics import psnr
-    from plugplay.restoration import deblur, denoise, inpaint, restore, single_photon, super_resolve
-    from plugplay.results import History, Parameters, Result, State, Status
-    from plugplay.schedules import Adaptive, Constant, Monotone
-    from plugplay.stabilisation import PoissonGaussian
+import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
-__all__ = [
-    "Adaptive",
-    "Constant",
-    "History",
-    "Monotone",
-    "Parameters",
-    "PoissonGaussian",
-    "Result",
-    "State",
-    "Status",
-    "__version__",
-    "certify",
-    "check_denoiser",
-    "check_model",
-    "deblur",
-    "denoise",
-    "denoisers",
-    "imageio",
-    "inpaint",
-    "kernels",
-    "models",
-    "photon_cubes",
-    "pnp_admm",
-    "psnr",
-    "restore",
-    "single_photon",
-    "super_resolve",
-]
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-_HOME = {
-    "Adaptive": "plugplay.schedules",
-    "Constant": "plugplay.schedules",
-    "History": "plugplay.results",
-    "Monotone": "plugplay.schedules",
-    "Parameters": "plugplay.results",
-    "PoissonGaussian": "plugplay.stabilisation",
-    "Result": "plugplay.results",
-    "State": "plugplay.results",
-    "Status": "plugplay.results",
-    "certify": "plugplay.analysis.certification",
-    "check_denoiser": "plugplay.analysis.denoiser_check",
-    "check_model": "plugplay.analysis.model_check",
-    "pnp_admm": "plugplay.admm",
-    "psnr": "plugplay.metrics",
-    "restore": "plugplay.restoration",
-    "super_resolve": "plugplay.restoration",
-    "single_photon": "plugplay.restoration",
-    "inpaint": "plugplay.restoration",
-    "denoise": "plugplay.restoration",
-    "deblur": "plugplay.restoration",
-}
-_SUBPACKAGES = {"denoisers", "imageio", "kernels", "models", "photon_cubes"}
+# Names of version 0.1; both go with 0.3.
+_DEPRECATED = ("imageio", "photon_cubes")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
+    if name in _DEPRECATED:
         return importlib.import_module(f"plugplay.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'plugplay' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    if name not in __all__:
+        raise AttributeError(f"module 'plugplay' has no attribute {name!r}")
+    return _public(name)

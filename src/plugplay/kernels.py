@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay._checks import check_finite, check_integer, check_number, frozen, numeric_array
+from plugplay.arrays.checks import check_finite, check_integer, check_number, frozen, numeric_array
 
 if TYPE_CHECKING:
     import os
@@ -129,7 +129,7 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     Parameters
     ----------
     path : path
-        Any file that `plugplay.imageio.read` reads, with one gray image in it; zero means no weight.
+        Any file that `plugplay.io.read` reads, with one gray image in it; zero means no weight.
 
     Examples
     --------
@@ -139,9 +139,9 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     >>> from_file(path)
     array([[0.25, 0.5 , 0.25]])
     """
-    from plugplay import imageio
+    from plugplay import io
 
-    image = imageio.read(path)
+    image = io.read(path)
     pixels = image.pixels.astype(np.float64)
     if image.stack_shape and image.pages.shape[0] == 1:
         pixels = pixels.reshape(image.pages.shape[1:])

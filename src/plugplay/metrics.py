@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from plugplay._checks import FloatArray, check_integer, check_same_shape
+from plugplay.arrays.checks import FloatArray, check_integer, check_same_shape
 
 __all__ = ["psnr"]
 

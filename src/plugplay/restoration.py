@@ -10,8 +10,8 @@ import numpy as np
 import scipy.fft
 
 from plugplay import denoisers
-from plugplay._channels import channels_last, image_axis, moved
-from plugplay._checks import (
+from plugplay.arrays.axes import channels_last, image_axis, moved
+from plugplay.arrays.checks import (
     BoolArray,
     FloatArray,
     check_choice,
@@ -20,19 +20,19 @@ from plugplay._checks import (
     generator,
     numeric_array,
 )
-from plugplay.admm import pnp_admm
+from plugplay.arrays.masks import mask_for
+from plugplay.arrays.scale import Scale
 from plugplay.denoisers.base import Denoiser, accepts_option
+from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.models.base import LinearGaussianModel
-from plugplay.models.frames import Frame
-from plugplay.models.inpainting import mask_for
+from plugplay.models.operators.frame import Frame
 from plugplay.models.single_photon import CountedSinglePhoton
-from plugplay.noise import estimate_noise
-from plugplay.photon_cubes import PhotonCounts, count_ones
-from plugplay.results import Result, State
-from plugplay.scaling import Scale
-from plugplay.stabilisation import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
-from plugplay.tuning import IMAGE_VARIANCE, LEAST_NOISE, choose, denoising_purpose, least_risk, noise_behind
+from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.growing import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
+from plugplay.pnp.admm import pnp_admm
+from plugplay.pnp.results import Result, State
+from plugplay.tuning.rules import IMAGE_VARIANCE, MIN_NOISE, choose, denoising_purpose, least_risk, noise_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from plugplay.models.base import DataTerm, Model
-    from plugplay.schedules import Schedule
+    from plugplay.pnp.schedules import Schedule
 
 __all__ = ["deblur", "denoise", "inpaint", "restore", "single_photon", "super_resolve"]
 
@@ -80,7 +80,7 @@ def restore(
         `Inpainting`). Estimated from y if it is not given.
     lam : float, optional
         Lambda, the weight of the prior. This and the next three are chosen from the noise, the model and the denoiser
-        if they are not given: see `plugplay.tuning`.
+        if they are not given: see `plugplay.tuning.rules`.
     schedule : Schedule, optional
         How rho grows: `Constant`, `Monotone` or `Adaptive`.
     tol, max_iter : optional
@@ -98,8 +98,8 @@ def restore(
     workers : int, optional
         Number of threads; by default all cores. The result does not depend on it.
     tune : "sure", optional
-        Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.least_risk`), at the cost of
-        ten more restorations. For models with Gaussian noise.
+        Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.rules.least_risk`), at the cost
+        of ten more restorations. For models with Gaussian noise.
     rng : numpy.random.Generator or int, optional
         Source of the random direction that ``tune="sure"`` needs.
 
@@ -246,7 +246,7 @@ def single_photon(
     Parameters
     ----------
     bits : array, PhotonCounts or path
-        Bits ``(K H, K W)`` or ``(T, K H, K W)``, what `plugplay.photon_cubes.count_ones` returns, or a file that it
+        Bits ``(K H, K W)`` or ``(T, K H, K W)``, what `plugplay.io.photons.count_ones` returns, or a file that it
         can read without further options.
     oversampling : int, optional
         K, the jots along each side of a pixel: by default 1, or what the counts were made with.
@@ -354,7 +354,7 @@ def _lambda_of_least_risk(
 
     def deconvolve(observation: FloatArray) -> FloatArray:
         term = model.data_term(observation)
-        return term.prox(np.zeros(term.shape, observation.dtype), max(problem.noise, LEAST_NOISE) ** 2 / IMAGE_VARIANCE)
+        return term.prox(np.zeros(term.shape, observation.dtype), max(problem.noise, MIN_NOISE) ** 2 / IMAGE_VARIANCE)
 
     start = choose(model, problem.noise).lam
     source = generator(rng, "tune='sure'")

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 from skimage import data
 
-from plugplay import imageio
-from plugplay.imageio import ImageFile
+from plugplay import io
+from plugplay.io import ImageFile
 
 CHEAP = ("--denoiser", "tv", "--max-iter", "1")
 
@@ -25,7 +25,7 @@ def test_two_hundred_files_some_of_them_bad(run, tmp_path, noisy):
     bad = {"empty.png": b"", "text.png": b"hello", "cut.tif": None, "rubbish.jpg": b"\xff\xd8\xff\xe0rubbish"}
     for number in range(196):
         name = f"sub/{number}.png" if number % 2 else f"{number}.tif"
-        imageio.write(folder / name, ImageFile.of(pixels))
+        io.write(folder / name, ImageFile.of(pixels))
     bad["cut.tif"] = (folder / "0.tif").read_bytes()[:200]
     for name, content in bad.items():
         (folder / name).write_bytes(content)
@@ -52,7 +52,7 @@ def test_two_hundred_files_some_of_them_bad(run, tmp_path, noisy):
 
 
 def test_outputs_inside_the_input_folder_are_not_inputs(run, tmp_path, noisy):
-    imageio.write(tmp_path / "a.png", ImageFile.of((noisy * 255).astype(np.uint8)))
+    io.write(tmp_path / "a.png", ImageFile.of((noisy * 255).astype(np.uint8)))
     for _ in range(2):
         assert run("denoise", tmp_path, "-o", tmp_path / "out", *CHEAP).returncode == 0
     assert [path.name for path in (tmp_path / "out").rglob("*")] == ["a.png"]
@@ -60,7 +60,7 @@ def test_outputs_inside_the_input_folder_are_not_inputs(run, tmp_path, noisy):
 
 def test_globs_and_formats(run, tmp_path, noisy):
     for name in ("a.png", "b.png", "c.tif"):
-        imageio.write(tmp_path / name, ImageFile.of((noisy * 255).astype(np.uint8)))
+        io.write(tmp_path / name, ImageFile.of((noisy * 255).astype(np.uint8)))
     assert run("denoise", tmp_path / "*.png", "-o", tmp_path / "out", "--format", "webp", *CHEAP).returncode == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.webp", "b.webp"]
     done = run("denoise", tmp_path / "a.png", tmp_path / "./a.png", "-o", tmp_path / "twice", *CHEAP)
@@ -71,9 +71,9 @@ def test_globs_and_formats(run, tmp_path, noisy):
 def test_an_interruption_leaves_only_whole_files(command, environment, tmp_path, sent, code):
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
-    picture = data.camera()
+    image = data.camera()
     for number in range(60):
-        imageio.write(folder / f"{number:02}.png", ImageFile.of(picture))
+        io.write(folder / f"{number:02}.png", ImageFile.of(image))
     words = [*command, "denoise", folder, "-o", out, "--denoiser", "tv"]
     # A session of its own, so that the signal goes to this process, whose handlers are Python's.
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
@@ -89,7 +89,7 @@ def test_an_interruption_leaves_only_whole_files(command, environment, tmp_path,
     written = list(out.iterdir())
     assert 0 < len(written) < 60
     for path in written:  # no temporary file, and every file is whole
-        assert imageio.read(path).pixels.shape == picture.shape
+        assert io.read(path).pixels.shape == image.shape
 
 
 def test_a_photograph_of_twelve_megapixels(command, environment, tmp_path):

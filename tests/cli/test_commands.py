@@ -8,8 +8,8 @@ import tifffile
 from PIL import Image
 
 import plugplay as pp
-from plugplay import imageio
-from plugplay.imageio import ImageFile
+from plugplay import io
+from plugplay.io import ImageFile
 
 CHEAP = ("--denoiser", "tv", "--max-iter", "2")
 
@@ -40,13 +40,13 @@ def test_files_of_every_kind_in_one_folder(run, tmp_path, noisy):
         "array.npz": ImageFile.of(colour.astype(np.float32), colour=True),
     }
     for name, image in files.items():
-        imageio.write(folder / name, image)
+        io.write(folder / name, image)
     done = run("denoise", folder, "-o", tmp_path / "out", "--json", *CHEAP)
     assert done.returncode == 0, done.stderr
     records = {record["input"]: record for record in lines(done.stdout)}
     assert len(records) == len(files)
     for name, image in files.items():
-        restored = imageio.read(tmp_path / "out" / name)
+        restored = io.read(tmp_path / "out" / name)
         assert restored.pixels.dtype == image.pixels.dtype, name
         assert restored.pixels.shape == image.pixels.shape, name
         assert not np.array_equal(restored.pixels, image.pixels), name
@@ -70,10 +70,10 @@ def test_metadata_survives_a_restoration(run, tmp_path, noisy):
     tifffile.imwrite(tmp_path / "a.ome.tif", (np.stack([noisy] * 2) * 999).astype(np.uint16), metadata=about)
     done = run("upscale", tmp_path / "a.jpg", tmp_path / "a.ome.tif", "-o", tmp_path / "out", "-f", 2, *CHEAP)
     assert done.returncode == 0, done.stderr
-    with Image.open(tmp_path / "out/a.jpg") as picture:
-        assert picture.size == (2 * 24, 2 * 20)
-        assert (picture.getexif()[0x010F], picture.getexif().get(0x0112, 1)) == ("Maker", 1)
-        assert picture.info["dpi"] == (600, 600)
+    with Image.open(tmp_path / "out/a.jpg") as image:
+        assert image.size == (2 * 24, 2 * 20)
+        assert (image.getexif()[0x010F], image.getexif().get(0x0112, 1)) == ("Maker", 1)
+        assert image.info["dpi"] == (600, 600)
     with tifffile.TiffFile(tmp_path / "out/a.ome.tif") as file:
         assert (file.series[0].axes, file.series[0].shape) == ("ZYX", (2, 48, 40))
         assert 'PhysicalSizeX="0.25"' in file.ome_metadata
@@ -83,10 +83,10 @@ def test_deblur_gains_with_words_files_masks_and_references(run, tmp_path, camer
     kernel = pp.kernels.disk(2)
     blurred = pp.models.Deblurring(kernel, boundary="reflect").simulate(camera, noise=0.005, rng=0)
     observed = np.random.default_rng(1).random(camera.shape) > 0.02
-    imageio.write(tmp_path / "true.png", ImageFile.of((camera * 255).round().astype(np.uint8)))
-    imageio.write(tmp_path / "dead.png", ImageFile.of(observed))
-    imageio.write(tmp_path / "kernel.png", ImageFile.of((kernel / kernel.max() * 65535).astype(np.uint16)))
-    imageio.write(tmp_path / "y.tif", ImageFile.of(np.where(observed, blurred, 0.9).astype(np.float32)))
+    io.write(tmp_path / "true.png", ImageFile.of((camera * 255).round().astype(np.uint8)))
+    io.write(tmp_path / "dead.png", ImageFile.of(observed))
+    io.write(tmp_path / "kernel.png", ImageFile.of((kernel / kernel.max() * 65535).astype(np.uint16)))
+    io.write(tmp_path / "y.tif", ImageFile.of(np.where(observed, blurred, 0.9).astype(np.float32)))
     common = ("--noise", "0.005", "--reference", tmp_path / "true.png", "--denoiser", "tv", "--json")
     quality = []
     for name, options in {"word": ("-k", "disk:2"), "file": ("-k", tmp_path / "kernel.png")}.items():
@@ -106,15 +106,15 @@ def test_inpaint_takes_masks_folders_and_nan(run, tmp_path, camera):
     observed = np.random.default_rng(0).random(x.shape) < 0.6
     for folder in ("in", "masks", "true"):
         (tmp_path / folder / "sub").mkdir(parents=True)
-    imageio.write(tmp_path / "in/sub/a.png", ImageFile.of((np.where(observed, x, 0) * 255).astype(np.uint8)))
-    imageio.write(tmp_path / "masks/sub/a.tif", ImageFile.of(observed))
-    imageio.write(tmp_path / "true/sub/a.png", ImageFile.of((x * 255).astype(np.uint8)))
+    io.write(tmp_path / "in/sub/a.png", ImageFile.of((np.where(observed, x, 0) * 255).astype(np.uint8)))
+    io.write(tmp_path / "masks/sub/a.tif", ImageFile.of(observed))
+    io.write(tmp_path / "true/sub/a.png", ImageFile.of((x * 255).astype(np.uint8)))
     common = ("--noise", "1/255", "--denoiser", "tv", "--max-iter", 20, "--json")
     folders = ("--mask", tmp_path / "masks", "--reference", tmp_path / "true")
     done = run("inpaint", tmp_path / "in", "-o", tmp_path / "out", *folders, *common)
     assert done.returncode == 0, done.stderr
     assert lines(done.stdout)[0]["pages"][0]["psnr"] > 22
-    imageio.write(tmp_path / "nan.npy", ImageFile.of(np.where(observed, x, np.nan)))
+    io.write(tmp_path / "nan.npy", ImageFile.of(np.where(observed, x, np.nan)))
     done = run("inpaint", tmp_path / "nan.npy", "-o", tmp_path / "filled.npy", *common)
     assert done.returncode == 0, done.stderr
     assert pp.psnr(np.load(tmp_path / "filled.npy"), x) > 22
@@ -131,7 +131,7 @@ def test_photon_reads_every_container(run, tmp_path, camera):
     np.save(tmp_path / "packed.npy", np.packbits(bits, axis=2))
     (tmp_path / "raw.bin").write_bytes(np.packbits(bits, axis=2).tobytes())
     scipy.io.savemat(tmp_path / "matlab.mat", {"bits": np.moveaxis(bits, 0, -1)})
-    imageio.write(tmp_path / "true.tif", ImageFile.of(x.astype(np.float32)))
+    io.write(tmp_path / "true.tif", ImageFile.of(x.astype(np.float32)))
     extra = {"packed.npy": ("--packed-axis", 2), "raw.bin": ("--frame-shape", "96,80")}
     images = []
     for name in ("unpacked.npy", "packed.npy", "raw.bin", "matlab.mat"):
@@ -139,7 +139,7 @@ def test_photon_reads_every_container(run, tmp_path, camera):
         done = run("photon", tmp_path / name, "-o", tmp_path / "out", *common)
         assert done.returncode == 0, done.stderr
         assert lines(done.stdout)[0]["pages"][0]["psnr"] > 15
-        images.append(imageio.read((tmp_path / "out" / name).with_suffix(".png")).pixels)
+        images.append(io.read((tmp_path / "out" / name).with_suffix(".png")).pixels)
         (tmp_path / "out" / name).with_suffix(".png").unlink()
     assert images[0].dtype == np.uint16
     assert all(np.array_equal(image, images[0]) for image in images)
@@ -148,27 +148,25 @@ def test_photon_reads_every_container(run, tmp_path, camera):
 
 
 def test_what_people_read(run, tmp_path, noisy):
-    imageio.write(tmp_path / "a.png", ImageFile.of((noisy * 255).astype(np.uint8)))
+    io.write(tmp_path / "a.png", ImageFile.of((noisy * 255).astype(np.uint8)))
     plot = tmp_path / "plots/report.png"
     done = run("deblur", "a.png", "-o", "b.tif", "-k", "box:3", *CHEAP, "--plot", plot, "-v", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for text in ("a.png -> b.tif", "20 x 24, gray, uint8", "chosen: ", "noise 0.", "used: denoiser tv", "lam "):
         assert text in done.stdout
     assert "a.png: restoring" in done.stderr
-    with Image.open(plot) as picture:
-        assert picture.size[0] > 500
+    with Image.open(plot) as image:
+        assert image.size[0] > 500
 
 
 def test_depth_on_request_and_loss_announced(run, tmp_path, noisy):
-    imageio.write(
-        tmp_path / "a.png", ImageFile.of((noisy * 65535).astype(np.uint16), alpha=np.full(noisy.shape, 9, "u2"))
-    )
+    io.write(tmp_path / "a.png", ImageFile.of((noisy * 65535).astype(np.uint16), alpha=np.full(noisy.shape, 9, "u2")))
     for depth, dtype in (("8", np.uint8), ("16", np.uint16), ("float", np.float32)):
         assert (
             run("denoise", tmp_path / "a.png", "-o", tmp_path / f"{depth}.tif", "--depth", depth, *CHEAP).returncode
             == 0
         )
-        assert imageio.read(tmp_path / f"{depth}.tif").pixels.dtype == dtype
+        assert io.read(tmp_path / f"{depth}.tif").pixels.dtype == dtype
     done = run("denoise", tmp_path / "a.png", "-o", tmp_path / "a.jpg", *CHEAP)
     assert done.returncode == 0
     warned = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
@@ -194,8 +192,8 @@ def test_depth_on_request_and_loss_announced(run, tmp_path, noisy):
     ],
 )
 def test_usage_errors(run, tmp_path, noisy, arguments, message):
-    imageio.write(tmp_path / "a.png", ImageFile.of((noisy * 255).astype(np.uint8)))
-    imageio.write(tmp_path / "c.png", ImageFile.of((noisy * 255).astype(np.uint8)))
+    io.write(tmp_path / "a.png", ImageFile.of((noisy * 255).astype(np.uint8)))
+    io.write(tmp_path / "c.png", ImageFile.of((noisy * 255).astype(np.uint8)))
     (tmp_path / "empty").mkdir()
     rest = () if "--denoiser" in arguments else ("--denoiser", "tv")
     done = run(*arguments, *rest, cwd=tmp_path)

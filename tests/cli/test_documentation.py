@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from plugplay.cli import images, photon
 from plugplay.cli.app import app
-from plugplay.imageio import ImageFile, write
+from plugplay.io import ImageFile, write
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = ("denoise", "deblur", "inpaint", "upscale", "photon")

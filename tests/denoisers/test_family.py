@@ -80,11 +80,11 @@ def test_the_number_of_threads_does_not_change_a_bit(name, colour):
 
 @family
 def test_one_denoiser_may_be_called_from_many_threads(name):
-    pictures = [np.random.default_rng(seed).random((70, 50)).astype(np.float32) for seed in range(6)]
+    images = [np.random.default_rng(seed).random((70, 50)).astype(np.float32) for seed in range(6)]
     denoise = pp.denoisers.get(name)
-    expected = [denoise(picture, 0.1) for picture in pictures]
+    expected = [denoise(image, 0.1) for image in images]
     with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(lambda picture: denoise(picture, 0.1), pictures))
+        found = list(pool.map(lambda image: denoise(image, 0.1), images))
     np.testing.assert_array_equal(found, expected)
 
 

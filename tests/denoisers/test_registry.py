@@ -95,7 +95,7 @@ def test_per_channel_gives_every_channel_a_session_of_its_own():
     np.testing.assert_array_equal(denoiser(image, 0.1), image)
 
 
-# Subsampled pictures have too much fine detail for a Gaussian at low noise; test_calibration has others.
+# Subsampled images have too much fine detail for a Gaussian at low noise; test_calibration has others.
 @pytest.mark.parametrize("name", [name for name in CLASSICAL if name != "gaussian"])
 @pytest.mark.parametrize("colour", [False, True], ids=["gray", "colour"])
 def test_built_ins_denoise(name, colour, camera, astronaut):

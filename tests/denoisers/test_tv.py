@@ -59,7 +59,7 @@ def test_against_another_algorithm(shape, sigma):
 
 
 def test_a_step_has_a_known_answer():
-    """Each side moves towards the other by the weight over its width, whatever the picture's height."""
+    """Each side moves towards the other by the weight over its width, whatever the image's height."""
     sigma, columns = 0.05, 8
     step = np.tile(np.repeat([0.2, 0.8], columns), (5, 1))
     smooth = TotalVariation(accuracy=1e-6, max_iterations=20000)(step, sigma)
@@ -68,7 +68,7 @@ def test_a_step_has_a_known_answer():
 
 
 def test_strips_leave_no_trace():
-    """A picture of several strips, whatever their number of rows, is the same as one strip."""
+    """An image of several strips, whatever their number of rows, is the same as one strip."""
     from plugplay.denoisers import tv
 
     x = np.random.default_rng(0).random((130, 20))

@@ -71,7 +71,7 @@ def test_nothing_is_lost_without_thresholds():
 
 
 def test_channels_are_decorrelated(astronaut):
-    """A gray picture in three channels has all its noise but none of its structure in the differences."""
+    """A gray image in three channels has all its noise but none of its structure in the differences."""
     x = np.repeat(astronaut.mean(axis=2, keepdims=True), 3, axis=2)
     y = x + 0.1 * np.random.default_rng(0).standard_normal(x.shape)
     together = Wavelet()(y, 0.1)

@@ -25,7 +25,7 @@ def page():
 def test_a_function_becomes_a_restored_image(page):
     """In 20 lines, blank ones not counted, and by more than 3 decibels."""
     assert len([line for line in RUNNABLE[0].splitlines() if line.strip()]) <= 20
-    assert pp.psnr(page["result"].image, page["picture"]) > pp.psnr(page["blurred"], page["picture"]) + 3
+    assert pp.psnr(page["result"].image, page["image"]) > pp.psnr(page["blurred"], page["image"]) + 3
     assert page["result"].status is pp.Status.CONVERGED
 
 
@@ -59,7 +59,7 @@ def test_sessions_keep_apart(page):
     result = pp.restore(
         page["blurred"], page["camera"], denoiser=careful, lam=2e-5, schedule=pp.Monotone(rho0=0.02, gamma=1.2)
     )
-    assert pp.psnr(result.image, page["picture"]) > pp.psnr(page["blurred"], page["picture"])
+    assert pp.psnr(result.image, page["image"]) > pp.psnr(page["blurred"], page["image"])
 
 
 def test_the_blocks_for_pytorch_run():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
@@ -15,7 +16,6 @@ from plugplay.cli.denoisers import denoisers
 from plugplay.cli.images import deblur, denoise, inpaint, upscale
 from plugplay.cli.options import UsageError
 from plugplay.cli.photon import photon
-from plugplay.cli.reproduce import reproduce
 
 __all__ = ["app", "main"]
 
@@ -26,8 +26,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (denoise, deblur, inpaint, upscale, photon, demo, denoisers, check_denoiser, reproduce):
+for command in (denoise, deblur, inpaint, upscale, photon, demo, denoisers, check_denoiser):
     app.command()(command)
+# Commands of other packages.
+for point in sorted(entry_points(group="plugplay.commands"), key=lambda point: point.name):
+    app.command(point.name)(point.load())
 
 
 def _show_version(wanted: bool) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plugplay.imageio import ImageFile
+    from plugplay.io import ImageFile
+    from plugplay.pnp.results import Result
     from plugplay.restoration import RestoreOptions
-    from plugplay.results import Result
 
 __all__ = ["Outcome", "Product", "Runner", "run"]
 
@@ -122,7 +122,7 @@ def run(
     usual_limit : int, optional
         How many iterations the progress bar expects.
     """
-    from plugplay import denoisers, imageio
+    from plugplay import denoisers, io
     from plugplay.cli import report
 
     data_range = numbers(common.data_range, "--data-range", float)
@@ -131,8 +131,8 @@ def run(
     jobs = collect(
         common.inputs,
         common.output,
-        accepts=accepts or imageio.is_image_name,
-        writable=imageio.is_image_name,
+        accepts=accepts or io.is_image_name,
+        writable=io.is_image_name,
         suffix=common.suffix or suffix,
     )
     if common.plot is not None and len(jobs) > 1 and common.plot.suffix:
@@ -157,7 +157,7 @@ def run(
 
 def _one(runner: Runner, process: Callable[[Runner], Product], *, several: bool) -> Outcome:
     """Process one job; whatever goes wrong concerns this one only."""
-    from plugplay import imageio
+    from plugplay import io
     from plugplay.cli import report
 
     common, job, began = runner.common, runner.job, time.perf_counter()
@@ -165,15 +165,15 @@ def _one(runner: Runner, process: Callable[[Runner], Product], *, several: bool)
         return Outcome(job, "skipped")
     try:
         with _shown_warnings(runner.warned):
-            if not imageio.is_image_name(job.target):
+            if not io.is_image_name(job.target):
                 raise ValueError(f"{job.target}: name an output format, e.g. with --format png")
             if common.reference is not None:
-                path = companion(common.reference, job, "reference", imageio.is_image_name)
-                runner.reference = imageio.read(path)
+                path = companion(common.reference, job, "reference", io.is_image_name)
+                runner.reference = io.read(path)
             product = process(runner)
             image = _in_depth(product.image, common.depth)
             job.target.parent.mkdir(parents=True, exist_ok=True)
-            imageio.write(job.target, image)
+            io.write(job.target, image)
             quality = report.quality(product, runner.reference)
             if common.plot is not None:
                 folder = several or not common.plot.suffix

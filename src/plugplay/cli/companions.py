@@ -9,13 +9,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.imageio import ImageFile
+    from plugplay.io import ImageFile
 
 __all__ = ["mask_of", "mask_pages", "reference_pages", "usable"]
 
 
 def mask_of(pages: NDArray[Any], *, colour: bool) -> NDArray[np.bool_]:
-    """Return masks, ``(N, H, W)``, from pictures of them: True where brighter than half of the brightest pixel.
+    """Return masks, ``(N, H, W)``, from images of them: True where brighter than half of the brightest pixel.
 
     Half of the brightest, because masks are saved as 0 and 1 as often as 0 and 255, and JPEG blurs their edges.
     """
@@ -40,7 +40,7 @@ def usable(pixels: NDArray[Any], mask: NDArray[np.bool_] | None) -> tuple[NDArra
     finite = np.isfinite(pixels)
     if finite.all():
         return pixels, mask
-    from plugplay.models.inpainting import fill_from_nearest
+    from plugplay.arrays.masks import fill_from_nearest
 
     observed = finite if mask is None else finite & (mask if pixels.ndim == 2 else mask[..., None])
     return fill_from_nearest(np.where(finite, pixels, 0), finite), observed

@@ -1,4 +1,4 @@
-"""``plugplay demo``: blur and noise a picture on the spot, and give it back."""
+"""``plugplay demo``: blur and noise an image on the spot, and give it back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from plugplay.results import Result
+    from plugplay.pnp.results import Result
 
 __all__ = ["demo"]
 
@@ -19,21 +19,21 @@ NOISE = 3 / 255
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pictures.")] = Path("plugplay-demo"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the images.")] = Path("plugplay-demo"),
     denoiser: Annotated[str, typer.Option(help="Any name that `plugplay denoisers` lists.")] = "bm3d",
 ) -> None:
-    """Blur and noise a photograph, restore it, and write before/after pictures and the convergence plot.
+    """Blur and noise a photograph, restore it, and write before/after images and the convergence plot.
 
     Example: plugplay demo --out /tmp/demo
     """
     import plugplay as pp
     from plugplay.cli.progress import Progress
 
-    picture = _photograph()
+    image = _photograph()
     camera = pp.models.Deblurring(pp.kernels.motion(17, 30), boundary="unknown")
-    blurred = camera.simulate(picture, noise=NOISE, rng=0)
+    blurred = camera.simulate(image, noise=NOISE, rng=0)
     rows, columns = camera.kernel.shape
-    truth = picture[rows // 2 : rows // 2 + blurred.shape[0], columns // 2 : columns // 2 + blurred.shape[1]]
+    truth = image[rows // 2 : rows // 2 + blurred.shape[0], columns // 2 : columns // 2 + blurred.shape[1]]
 
     typer.echo(f"A photograph of {truth.shape[0]} x {truth.shape[1]} pixels, blurred by motion, with noise 3/255.")
     with Progress(limit=40, label=f"restoring with {denoiser}") as progress:
@@ -54,7 +54,7 @@ def _photograph() -> NDArray[np.float32]:
 
 
 def _write(folder: Path, blurred: NDArray[np.floating], result: Result) -> list[Path]:
-    """Write the pictures and return their paths."""
+    """Write the images and return their paths."""
     import numpy as np
     from matplotlib.figure import Figure
     from PIL import Image

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from plugplay.noise.growing import PoissonGaussian
+    from plugplay.pnp.results import Result
     from plugplay.restoration import RestoreOptions
-    from plugplay.results import Result
-    from plugplay.stabilisation import PoissonGaussian
 
 __all__ = ["deblur", "denoise", "inpaint", "upscale"]
 
@@ -152,16 +152,16 @@ def _process(
     runner: Runner, restore: PageRestorer, *, noise: float | PoissonGaussian | None, mask: Path | None, factor: int
 ) -> Product:
     """Read a file and restore its pages, each on its own."""
-    from plugplay import imageio
+    from plugplay import io
     from plugplay.cli.companions import mask_pages, reference_pages, usable
 
-    image = imageio.read(runner.job.source)
+    image = io.read(runner.job.source)
     if runner.data_range is not None:
         image = replace(image, data_range=runner.data_range)
     masks = None
     if mask is not None:
-        found = companion(mask, runner.job, "mask", imageio.is_image_name)
-        masks = mask_pages(imageio.read(found), image)
+        found = companion(mask, runner.job, "mask", io.is_image_name)
+        masks = mask_pages(io.read(found), image)
     references = reference_pages(runner.reference, image)
     count = image.pages.shape[0]
     results = []

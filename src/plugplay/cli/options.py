@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from plugplay.stabilisation import PoissonGaussian
+    from plugplay.noise.growing import PoissonGaussian
 
 __all__ = [
     "Boundary",
@@ -93,7 +93,7 @@ class Common:
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Picture of before, after and convergence; a folder if there are several inputs.",
+            help="Image of before, after and convergence; a folder if there are several inputs.",
             rich_help_panel=_REPORT,
         ),
     ] = None
@@ -175,7 +175,7 @@ def noise_level(text: str) -> float | PoissonGaussian | None:
         return None
     word, colon, rest = text.partition(":")
     if word == "poisson":
-        from plugplay.stabilisation import PoissonGaussian
+        from plugplay.noise.growing import PoissonGaussian
 
         gain, read = numbers(rest if colon else None, "--noise poisson:", float) or (None, None)
         return PoissonGaussian(gain, read)

@@ -12,8 +12,8 @@ from plugplay.cli.jobs import companion
 from plugplay.cli.options import Common, UsageError, numbers, takes_common
 
 if TYPE_CHECKING:
+    from plugplay.pnp.results import Result
     from plugplay.restoration import RestoreOptions
-    from plugplay.results import Result
 
 __all__ = ["photon"]
 
@@ -59,9 +59,9 @@ def photon(
     import numpy as np
 
     import plugplay as pp
-    from plugplay import imageio
+    from plugplay import io
     from plugplay.cli.companions import mask_of
-    from plugplay.imageio import ImageFile
+    from plugplay.io import ImageFile
 
     shape = numbers(frame_shape, "--frame-shape", int)
     if bit_order not in ("big", "little"):
@@ -70,9 +70,9 @@ def photon(
     def process(runner: Runner) -> Product:
         works = None
         if mask is not None:
-            picture = imageio.read(companion(mask, runner.job, "mask", imageio.is_image_name))
-            works = mask_of(picture.pages[:1], colour=picture.colour)[0]
-        counts = pp.photon_cubes.count_ones(
+            white = io.read(companion(mask, runner.job, "mask", io.is_image_name))
+            works = mask_of(white.pages[:1], colour=white.colour)[0]
+        counts = pp.io.photons.count_ones(
             runner.job.source,
             oversampling=oversampling,
             packed_axis=packed_axis,
@@ -90,7 +90,7 @@ def photon(
         reference = None if runner.reference is None else runner.reference.unit_pages()[0]
         result = runner.restore(restore, reference=reference)
         image = ImageFile.of(result.image.astype(np.float32), data_range=(0.0, 1.0))
-        # A picture file holds integers, and 16 bits are more than the photons tell.
+        # An image file holds integers, and 16 bits are more than the photons tell.
         stored = image.converted(np.uint16) if runner.job.target.suffix.lower() == ".png" else image
         fired = counts.ones / np.maximum(counts.trials, 1)
         return Product(stored, fired * stored.data_range[1], (result,))

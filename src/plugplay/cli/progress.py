@@ -13,8 +13,8 @@ from rich.progress import Progress as RichProgress
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from plugplay.reproduce.cells.base import Cell
-    from plugplay.results import State
+    from plugplay.pnp.results import State
+    from plugplay_paper.cells.base import Cell
 
 __all__ = ["CellProgress", "Progress"]
 

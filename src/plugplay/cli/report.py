@@ -1,4 +1,4 @@
-"""What the restoring commands tell: lines for people, JSON for machines, pictures for both."""
+"""What the restoring commands tell: lines for people, JSON for machines, images for both."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from plugplay.cli.batch import Outcome, Product
     from plugplay.cli.options import Common
-    from plugplay.imageio import ImageFile
-    from plugplay.results import Parameters, Result
+    from plugplay.io import ImageFile
+    from plugplay.pnp.results import Parameters, Result
 
 __all__ = ["quality", "show", "summary", "write_plot"]
 
-# The longer side of a picture in a report, in pixels.
+# The longer side of an image in a report, in pixels.
 PLOTTED = 800
 
 
@@ -75,28 +75,28 @@ def quality(product: Product, reference: ImageFile | None) -> tuple[dict[str, fl
 
 
 def write_plot(path: Path, product: Product, reference: ImageFile | None) -> None:
-    """Write a picture of the first page before and after, of its reference, and of the convergence."""
+    """Write an image of the first page before and after, of its reference, and of the convergence."""
     import io
 
     from matplotlib.figure import Figure
     from matplotlib.image import imread
 
-    from plugplay.imageio.atomic import atomic
+    from plugplay.io.atomic import atomic
 
     low, high = product.image.data_range
-    pictures = [("before", product.before), ("after", product.image.pages[0])]
+    images = [("before", product.before), ("after", product.image.pages[0])]
     if reference is not None:
-        pictures.append(("reference", reference.pages[0]))
+        images.append(("reference", reference.pages[0]))
     curves = io.BytesIO()
     product.results[0].plot().savefig(curves, format="png", dpi=110)
     curves.seek(0)
-    figure = Figure(figsize=(4.2 * len(pictures), 7.2), layout="constrained")
+    figure = Figure(figsize=(4.2 * len(images), 7.2), layout="constrained")
     rows = figure.subplots(2, 1, height_ratios=(2.2, 1))
     rows[1].imshow(imread(curves, format="png"))
     rows[1].set_axis_off()
-    places = rows[0].get_subplotspec().subgridspec(1, len(pictures))
+    places = rows[0].get_subplotspec().subgridspec(1, len(images))
     rows[0].remove()
-    for place, (title, pixels) in zip(places, pictures, strict=True):
+    for place, (title, pixels) in zip(places, images, strict=True):
         axes = figure.add_subplot(place)
         axes.imshow(_small(pixels, low, high), cmap="gray", vmin=0, vmax=1)
         axes.set_title(f"{title} ({pixels.shape[1]} x {pixels.shape[0]})")

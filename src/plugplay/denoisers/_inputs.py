@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plugplay._checks import FloatArray, check_number, float_image
+from plugplay.arrays.checks import FloatArray, check_number, float_image
 
 __all__ = ["channels_first", "channels_last", "checked", "is_negligible"]
 
@@ -44,8 +44,8 @@ def channels_last(planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
 
     Examples
     --------
-    >>> picture = np.random.default_rng(0).random((2, 3))
-    >>> np.array_equal(channels_last(channels_first(picture), picture.shape), picture)
+    >>> image = np.random.default_rng(0).random((2, 3))
+    >>> np.array_equal(channels_last(channels_first(image), image.shape), image)
     True
     """
     return np.ascontiguousarray(np.moveaxis(planes, 0, 2)).reshape(shape)

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay._checks import FloatArray
+from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers._strips import Scalar, decay, strips, threads
 from plugplay.denoisers.compiling import kernel
 

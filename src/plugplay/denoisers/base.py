@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from plugplay._checks import FloatArray
+from plugplay.arrays.checks import FloatArray
 
 __all__ = [
     "BUILT_IN",

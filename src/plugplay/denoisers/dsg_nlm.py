@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay._checks import FloatArray, check_integer, check_number, check_workers
+from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._pairs import half_window, offset_weights, planes, radius_for
 from plugplay.denoisers._strips import Pieces, Runner, strips, threads

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay._checks import FloatArray, check_workers
+from plugplay.arrays.checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._strips import strips, threads
 from plugplay.denoisers.compiling import kernel
@@ -81,7 +81,7 @@ def blur(planes: FloatArray, width: float, workers: int) -> FloatArray:
     _, height, columns = planes.shape
     taps = np.exp(-np.square(np.arange(radius + 1)) / (2 * width**2))
     taps = (taps / (2 * taps.sum() - 1)).astype(planes.dtype)
-    # Which row or column stands at each place of the picture when it is mirrored at its edges.
+    # Which row or column stands at each place of the image when it is mirrored at its edges.
     above = np.pad(np.arange(height), radius, mode="symmetric")
     beside = np.pad(np.arange(columns), radius, mode="symmetric")
     smooth = np.empty_like(planes)

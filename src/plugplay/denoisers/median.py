@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from plugplay._checks import FloatArray, check_workers
+from plugplay.arrays.checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._strips import strips, threads
 from plugplay.denoisers.compiling import kernel

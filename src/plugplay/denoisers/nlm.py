@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from plugplay._checks import FloatArray, check_integer, check_workers
+from plugplay.arrays.checks import FloatArray, check_integer, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._pairs import radius_for, window_average
 
@@ -19,7 +19,7 @@ def patch_and_width(sigma: float, channels: int = 1) -> tuple[int, float]:
     The best mean PSNR over crops of scikit-image's camera, coins, astronaut and coffee: patches must grow with the
     noise to tell likeness from chance, and the larger they are, the smaller h can be. What counts is the number of
     values in a patch, so that colour patches are smaller; with three channels, 0.85 to 1 times the h that is best for
-    gray pictures is (astronaut, coffee and motorcycle).
+    gray images is (astronaut, coffee and motorcycle).
     """
     narrower = math.pow(channels, -0.1)
     if sigma < 18 / 255:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from plugplay._checks import FloatArray, check_workers
+from plugplay.arrays.checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._strips import Scalar, decay, strips, threads
 from plugplay.denoisers.compiling import kernel

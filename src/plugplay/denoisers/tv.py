@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay._checks import FloatArray, check_integer, check_number, check_workers
+from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._strips import Scalar, strips, threads
 from plugplay.denoisers.compiling import kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
-from plugplay._checks import FloatArray, check_integer, check_workers
+from plugplay.arrays.checks import FloatArray, check_integer, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._strips import Runner, Scalar, strips, threads
 from plugplay.denoisers.compiling import kernel

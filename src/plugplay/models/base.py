@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from plugplay._checks import FloatArray, check_number, check_same_shape, float_image, generator
-from plugplay._records import Fingerprinted
+from plugplay.arrays.checks import FloatArray, check_number, check_same_shape, float_image, generator
+from plugplay.arrays.records import Fingerprinted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

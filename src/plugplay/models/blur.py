@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay._checks import BoolArray, FloatArray, check_choice, check_mask, float_image, frozen
+from plugplay.arrays.checks import BoolArray, FloatArray, check_choice, check_mask, float_image, frozen
+from plugplay.arrays.masks import fill_from_nearest, mask_for, observed_values
 from plugplay.kernels import centroid_shift
 from plugplay.models.base import LinearGaussianModel
-from plugplay.models.blur_terms import CircularTerm, MaskedTerm
-from plugplay.models.frames import Frame
-from plugplay.models.inpainting import fill_from_nearest, mask_for, observed_values
-from plugplay.models.interpolation import bicubic_upsample
-from plugplay.models.polyphase import SampledBlur
+from plugplay.models.likelihoods.gaussian import CircularTerm, MaskedTerm
+from plugplay.models.operators.frame import Frame
+from plugplay.models.operators.interpolation import bicubic_upsample
+from plugplay.models.operators.polyphase import SampledBlur
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

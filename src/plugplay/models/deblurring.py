@@ -13,7 +13,7 @@ from plugplay.models.blur import BlurModel, check_boundary, check_optional_mask
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay._checks import BoolArray, FloatArray
+    from plugplay.arrays.checks import BoolArray, FloatArray
 
 __all__ = ["Deblurring"]
 
@@ -26,7 +26,7 @@ class Deblurring(BlurModel):
 
     .. math:: x = F^{-1}\left\{ \frac{\overline{\hat h}\, \hat y + \rho \hat v}{|\hat h|^2 + \rho} \right\},
 
-    which is the closed form of super-resolution with K = 1: see `plugplay.models.polyphase`.
+    which is the closed form of super-resolution with K = 1: see `plugplay.models.operators.polyphase`.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plugplay._checks import FloatArray, float_image, frozen
+from plugplay.arrays.checks import FloatArray, float_image, frozen
 from plugplay.models.base import LeastSquares, LinearGaussianModel, check_step
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
 
-from plugplay._checks import BoolArray, FloatArray, check_finite, check_mask, float_image, frozen
+from plugplay.arrays.checks import BoolArray, FloatArray, check_mask, float_image, frozen
+from plugplay.arrays.masks import fill_from_nearest, mask_for, observed_values
 from plugplay.models.base import LeastSquares, LinearGaussianModel, check_step
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Inpainting", "InpaintingTerm", "fill_from_nearest", "mask_for", "observed_values"]
+__all__ = ["Inpainting", "InpaintingTerm"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -85,36 +85,3 @@ class InpaintingTerm(LeastSquares):
 
     def _adjoint(self, residual: FloatArray) -> FloatArray:
         return residual
-
-
-def mask_for(image: FloatArray, mask: BoolArray) -> BoolArray:
-    """Return the mask in the shape of `image`; a gray mask serves all channels of a colour image."""
-    if mask.shape == image.shape:
-        return mask
-    if mask.ndim == 2 and mask.shape == image.shape[:2]:
-        return np.broadcast_to(mask[..., None], image.shape)
-    raise ValueError(
-        f"the mask has the shape {mask.shape}, but the image has {image.shape}; a mask has the image's shape, "
-        "or its first two axes"
-    )
-
-
-def observed_values(y: FloatArray, mask: BoolArray) -> FloatArray:
-    """Return y with zeros where the mask is False, whatever stood there; what was observed must be finite."""
-    observed = np.where(mask_for(y, mask), y, y.dtype.type(0))
-    check_finite(observed, "y (where the mask is True)")
-    return observed
-
-
-def fill_from_nearest(image: FloatArray, mask: BoolArray) -> FloatArray:
-    """Return `image` with every pixel where `mask` is False replaced by the nearest one where it is True."""
-    if image.ndim == 3:
-        channels = [fill_from_nearest(image[..., c], mask[..., c]) for c in range(image.shape[2])]
-        return np.stack(channels, axis=-1)
-    if mask.all():
-        return image.copy()
-    if not mask.any():  # one channel without a single observation
-        return np.full_like(image, 0.5)
-    nearest = distance_transform_edt(~mask, return_distances=False, return_indices=True)
-    filled: FloatArray = image[tuple(nearest)]
-    return filled

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plugplay._checks import (
+from plugplay.arrays.checks import (
     FloatArray,
     check_finite,
     check_integer,
@@ -19,10 +19,10 @@ from plugplay._checks import (
     generator,
     numeric_array,
 )
-from plugplay._records import Fingerprinted
-from plugplay.models import photon_law
+from plugplay.arrays.masks import fill_from_nearest
+from plugplay.arrays.records import Fingerprinted
 from plugplay.models.base import check_step
-from plugplay.models.inpainting import fill_from_nearest
+from plugplay.models.likelihoods import photon_law
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -35,7 +35,7 @@ class SinglePhoton(Fingerprinted):
     r"""A quanta image sensor: K x K jots a pixel, each of which says whether at least q photons arrived.
 
     A jot of a pixel of value x sees photons at the rate :math:`s = a x + d` in each frame, with
-    :math:`a = \eta\, \alpha / K^2`, and fires with probability `P(s)`: see `plugplay.models.photon_law`.
+    :math:`a = \eta\, \alpha / K^2`, and fires with probability `P(s)`: see `plugplay.models.likelihoods.photon_law`.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class SinglePhoton(Fingerprinted):
 class CountedSinglePhoton(SinglePhoton):
     """The same sensor, observed as counts: an observation is ``(2, H, W)``, the ones and the trials.
 
-    It is what is left of photon cubes that are too large for memory; see `plugplay.photon_cubes.count_ones`.
+    It is what is left of photon cubes that are too large for memory; see `plugplay.io.photons.count_ones`.
 
     Examples
     --------

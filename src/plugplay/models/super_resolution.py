@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from plugplay._checks import check_integer
+from plugplay.arrays.checks import check_integer
 from plugplay.kernels import bicubic, check_kernel
 from plugplay.models.blur import BlurModel, check_boundary, check_optional_mask
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay._checks import BoolArray
+    from plugplay.arrays.checks import BoolArray
 
 __all__ = ["SuperResolution"]
 
@@ -24,7 +24,7 @@ class SuperResolution(BlurModel):
     r"""A low-resolution image, with noise; G = S H blurs with the kernel and keeps every K-th pixel.
 
     On a circular domain the proximal step has a closed form, because :math:`G G^T` is a convolution: see
-    `plugplay.models.polyphase`.
+    `plugplay.models.operators.polyphase`.
 
     Parameters
     ----------

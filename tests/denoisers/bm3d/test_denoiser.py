@@ -63,7 +63,7 @@ def test_colours_are_denoised_together(astronaut):
     assert psnr(together, astronaut) > psnr(apart, astronaut) + 0.5
 
 
-def test_gray_pictures_in_colour_stay_gray(camera):
+def test_gray_images_in_colour_stay_gray(camera):
     noisy = noisy_version(camera, 0.1)
     denoised = BM3D()(np.stack([noisy] * 3, axis=-1), 0.1)
     np.testing.assert_allclose(denoised[..., 0], denoised[..., 1], atol=1e-6)
@@ -182,7 +182,7 @@ def test_is_finite_whatever_comes(image, sigma, profile):
         (np.zeros((2, 9, 9, 3)), 0.1, ValueError, "shape"),
         (np.zeros((0, 9)), 0.1, ValueError, "empty"),
         (np.zeros((9, 9, 0)), 0.1, ValueError, "empty"),
-        ("picture", 0.1, TypeError, "real"),
+        ("image", 0.1, TypeError, "real"),
         (np.zeros((9, 9)), -0.1, ValueError, "sigma"),
         (np.zeros((9, 9)), np.nan, ValueError, "sigma"),
         (np.zeros((9, 9)), np.inf, ValueError, "sigma"),

@@ -27,7 +27,7 @@ class Blend(torch.nn.Module):
 
 
 class Shrink(torch.nn.Module):
-    """Removes noise of standard deviation 0.1 from a flat mid-gray picture: x - 0.5 is scaled by a fixed factor."""
+    """Removes noise of standard deviation 0.1 from a flat mid-gray image: x - 0.5 is scaled by a fixed factor."""
 
     def forward(self, x):
         return 0.5 + 0.25 * (x - 0.5)
@@ -125,7 +125,7 @@ def test_a_fixed_noise_level_is_reached_by_rescaling_about_mid_gray(camera):
         z = 0.5 + (camera - 0.5) * (0.1 / sigma)
         inside = z - 0.05 * np.tanh(z)
         np.testing.assert_allclose(denoise(camera, sigma), 0.5 + (inside - 0.5) * (sigma / 0.1), atol=1e-6)
-    # Noise is scaled with its picture: what is removed at sigma is sigma / s times what is removed at s.
+    # Noise is scaled with its image: what is removed at sigma is sigma / s times what is removed at s.
     shrink = pp.denoisers.from_torch(Shrink(), takes_sigma=False, noise_level=0.1)
     for sigma in (0.01, 0.1, 0.5):
         noise = sigma * np.random.default_rng(0).standard_normal((16, 16))
@@ -140,10 +140,10 @@ class Blend9(torch.nn.Module):
 
 
 def test_networks_are_not_told_more_than_they_know(camera):
-    """Above max_sigma the picture is rescaled about mid-gray instead."""
+    """Above max_sigma the image is rescaled about mid-gray instead."""
     denoise = pp.denoisers.from_torch(WithMap(), takes_sigma="map", max_sigma=0.2)
     np.testing.assert_allclose(denoise(camera, 0.15), camera - 0.15, atol=1e-6)
-    # The map says 0.2, and so much is taken from a picture that is shrunk by 0.2 / sigma: sigma in all.
+    # The map says 0.2, and so much is taken from an image that is shrunk by 0.2 / sigma: sigma in all.
     np.testing.assert_allclose(denoise(camera, 3.0), camera - 3.0, atol=1e-5)
     told = []
 

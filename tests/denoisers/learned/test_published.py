@@ -257,13 +257,13 @@ def test_a_trained_network_denoises_also_at_other_sigmas(tmp_path):
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
     level = 25 / 255
-    pictures = [data.coins() / 255, data.moon() / 255]
+    images = [data.coins() / 255, data.moon() / 255]
     net = DnCNN(channels=1, width=8, depth=4)
     optimiser = torch.optim.Adam(net.parameters(), lr=3e-3)
     for _ in range(200):
-        picture = pictures[rng.integers(2)]
-        i, j = (rng.integers(0, side - 32) for side in picture.shape)
-        x = torch.from_numpy(picture[i : i + 32, j : j + 32]).float()[None, None]
+        image = images[rng.integers(2)]
+        i, j = (rng.integers(0, side - 32) for side in image.shape)
+        x = torch.from_numpy(image[i : i + 32, j : j + 32]).float()[None, None]
         loss = ((net(x + level * torch.randn_like(x)) - x) ** 2).mean()
         optimiser.zero_grad()
         loss.backward()

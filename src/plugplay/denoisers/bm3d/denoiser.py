@@ -7,7 +7,7 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
-from plugplay._checks import FloatArray, check_choice, check_number, check_workers, float_image
+from plugplay.arrays.checks import FloatArray, check_choice, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser, per_channel
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.memory import Memory

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay._checks import FloatArray
+from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers.bm3d.canvas import LARGEST_PIXEL
 from plugplay.denoisers.bm3d.colour import from_opponent, opponent_noise, to_opponent
 from plugplay.denoisers.bm3d.pipeline import Groups, denoise_planes

@@ -81,7 +81,7 @@ class Profile:
         """Return the profile for what is to be removed.
 
         What a restoration leaves to its denoiser is not white noise. After blur, sampling or gaps, blocks should count
-        alike up to their rims: super-resolution gains 0.03 to 0.17 dB on crops of scikit-image's pictures. Among
+        alike up to their rims: super-resolution gains 0.03 to 0.17 dB on crops of scikit-image's images. Among
         photons it is the other way round, and a denser final grid helps: reconstructions gain 0.12 dB or more. White
         noise is removed worse by both.
         """

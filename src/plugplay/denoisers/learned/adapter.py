@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plugplay._checks import FloatArray, check_integer, check_number, float_image
+from plugplay.arrays.checks import FloatArray, check_integer, check_number, float_image
 from plugplay.denoisers.learned.runtime import require, usable_device
 from plugplay.denoisers.learned.tiling import round_up, tiles
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from plugplay._checks import check_number
+from plugplay.arrays.checks import check_number
 from plugplay.denoisers.learned.adapter import TorchDenoiser, from_torch
 from plugplay.denoisers.learned.layout import differences
 from plugplay.denoisers.learned.runtime import require

@@ -1,0 +1,1 @@
+"""What every array passes through, once: axes, scale, masks, checks."""

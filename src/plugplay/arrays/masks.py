@@ -1,0 +1,43 @@
+"""Masks: True where a pixel was observed."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt
+
+from plugplay.arrays.checks import BoolArray, FloatArray, check_finite
+
+__all__ = ["fill_from_nearest", "mask_for", "observed_values"]
+
+
+def mask_for(image: FloatArray, mask: BoolArray) -> BoolArray:
+    """Return the mask in the shape of `image`; a gray mask serves all channels of a colour image."""
+    if mask.shape == image.shape:
+        return mask
+    if mask.ndim == 2 and mask.shape == image.shape[:2]:
+        return np.broadcast_to(mask[..., None], image.shape)
+    raise ValueError(
+        f"the mask has the shape {mask.shape}, but the image has {image.shape}; a mask has the image's shape, "
+        "or its first two axes"
+    )
+
+
+def observed_values(y: FloatArray, mask: BoolArray) -> FloatArray:
+    """Return y with zeros where the mask is False, whatever stood there; what was observed must be finite."""
+    observed = np.where(mask_for(y, mask), y, y.dtype.type(0))
+    check_finite(observed, "y (where the mask is True)")
+    return observed
+
+
+def fill_from_nearest(image: FloatArray, mask: BoolArray) -> FloatArray:
+    """Return `image` with every pixel where `mask` is False replaced by the nearest one where it is True."""
+    if image.ndim == 3:
+        channels = [fill_from_nearest(image[..., c], mask[..., c]) for c in range(image.shape[2])]
+        return np.stack(channels, axis=-1)
+    if mask.all():
+        return image.copy()
+    if not mask.any():  # one channel without a single observation
+        return np.full_like(image, 0.5)
+    nearest = distance_transform_edt(~mask, return_distances=False, return_indices=True)
+    filled: FloatArray = image[tuple(nearest)]
+    return filled

@@ -1,0 +1,233 @@
+"""Reading and writing by format: the content decides when reading, the name when writing."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.io.atomic import atomic
+from plugplay.io.record import ImageFile, ImageFileError, ImageLossWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["is_image_name", "read", "suffixes", "write"]
+
+_ALL_DTYPES = frozenset(["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"])
+
+
+@dataclass(frozen=True)
+class _Format:
+    """What a format can hold, and the module that has its ``read(path)`` and ``write(path, image)``."""
+
+    name: str
+    module: str
+    suffixes: tuple[str, ...]
+    magic: tuple[bytes, ...]
+    dtypes: frozenset[str]
+    # What pixels of another depth become.
+    fallback: str
+    alpha: bool = True
+    stacks: bool = True
+    any_channels: bool = True
+
+
+_FORMATS = (
+    _Format(
+        "PNG",
+        "png",
+        (".png",),
+        (b"\x89PNG\r\n\x1a\n",),
+        frozenset({"u1", "u2"}),
+        "u2",
+        stacks=False,
+        any_channels=False,
+    ),
+    _Format(
+        "JPEG",
+        "jpeg_webp",
+        (".jpg", ".jpeg", ".jpe"),
+        (b"\xff\xd8\xff",),
+        frozenset({"u1"}),
+        "u1",
+        alpha=False,
+        stacks=False,
+        any_channels=False,
+    ),
+    _Format("WebP", "jpeg_webp", (".webp",), (b"RIFF",), frozenset({"u1"}), "u1", stacks=False, any_channels=False),
+    _Format(
+        "TIFF",
+        "tiff",
+        (".tif", ".tiff"),
+        (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
+        _ALL_DTYPES,
+        "f4",
+    ),
+    _Format(
+        "FITS",
+        "fits",
+        (".fits", ".fit", ".fts"),
+        (b"SIMPLE  =",),
+        frozenset(["u1", "u2", "u4", "u8", "i2", "i4", "i8", "f4", "f8"]),
+        "f4",
+        alpha=False,
+    ),
+    _Format("NPY", "numpy_files", (".npy",), (b"\x93NUMPY",), _ALL_DTYPES, "f4"),
+    _Format("NPZ", "numpy_files", (".npz",), (b"PK\x03\x04",), _ALL_DTYPES, "f4"),
+)
+
+
+def suffixes() -> tuple[str, ...]:
+    """Return the file name endings that `write` knows."""
+    return tuple(suffix for format_ in _FORMATS for suffix in format_.suffixes)
+
+
+def is_image_name(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a name ends like that of an image file.
+
+    Examples
+    --------
+    >>> is_image_name("Scan.TIFF"), is_image_name("notes.txt")
+    (True, False)
+    """
+    return Path(path).suffix.lower() in suffixes()
+
+
+def read(path: str | os.PathLike[str]) -> ImageFile:
+    """Read an image file; its content tells its format, whatever its name.
+
+    Parameters
+    ----------
+    path : path
+        PNG, JPEG, WebP, TIFF (OME-TIFF and ImageJ included), FITS, NPY or NPZ.
+
+    Returns
+    -------
+    ImageFile
+        Pixels in the depth of the file, upright if an orientation was recorded, with alpha and metadata apart.
+
+    Raises
+    ------
+    ImageFileError
+        If there is no such file, or it is damaged, unknown or unreasonable; in one line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, numpy as np
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "deep.png"
+    >>> write(path, ImageFile.of(np.full((2, 3, 3), 40000, np.uint16), colour=True))
+    >>> read(path).pixels.dtype
+    dtype('uint16')
+    """
+    source = Path(path)
+    format_ = _sniffed(source)
+    reader: Callable[[Path], ImageFile] = _module(format_).read
+    try:
+        # What decoders murmur about a file matters only if they fail; what gets lost matters always.
+        with warnings.catch_warnings(record=True) as murmurs:
+            warnings.simplefilter("always")
+            image = reader(source)
+    except ImportError as error:
+        raise ImageFileError(f"{source}: {error}") from None
+    except ImageFileError as error:
+        raise ImageFileError(f"{source}: {error}") from error
+    except Exception as error:  # decoders of damaged files raise anything: struct.error, KeyError, MemoryError, …
+        detail = str(error) or type(error).__name__
+        raise ImageFileError(f"{source}: damaged or unsupported {format_.name} file ({detail})") from error
+    for murmur in murmurs:
+        if issubclass(murmur.category, ImageLossWarning):
+            warnings.warn(str(murmur.message), ImageLossWarning, stacklevel=2)
+    return image
+
+
+def write(path: str | os.PathLike[str], image: ImageFile) -> None:
+    """Write an image file in the format that its name asks for; an existing file is replaced when all is well.
+
+    Parameters
+    ----------
+    path : path
+        Its ending chooses the format.
+    image : ImageFile
+        What to write. If the format cannot hold all of it, an `ImageLossWarning` says so before it is lost.
+    """
+    target = Path(path)
+    format_ = _named(target)
+    fitting = _fitted(image, format_, target)
+    if target.is_dir():
+        raise ImageFileError(f"{target} is a folder; a file name is needed")
+    writer: Callable[[Path, ImageFile], None] = _module(format_).write
+    try:
+        with atomic(target) as temporary:
+            writer(temporary, fitting)
+    except ImageFileError:
+        raise
+    except ImportError as error:
+        raise ImageFileError(f"{target}: {error}") from None
+    except OSError as error:
+        raise ImageFileError(f"{target}: cannot be written ({error.strerror or error})") from error
+    except Exception as error:  # encoders, too, raise anything over what they cannot hold
+        detail = str(error) or type(error).__name__
+        raise ImageFileError(f"{target}: {format_.name} cannot hold this image ({detail})") from error
+
+
+def _sniffed(source: Path) -> _Format:
+    try:
+        if source.is_dir():
+            raise ImageFileError(f"{source} is a folder, not an image file")
+        with source.open("rb") as stream:
+            head = stream.read(16)
+    except FileNotFoundError:
+        raise ImageFileError(f"{source}: there is no such file") from None
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        raise ImageFileError(f"{source}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    for format_ in _FORMATS:
+        if head.startswith(format_.magic) and (format_.name != "WebP" or head[8:12] == b"WEBP"):
+            return format_
+    what = "is empty" if not head else "is not an image file that can be read"
+    raise ImageFileError(f"{source} {what}; known are {', '.join(format_.name for format_ in _FORMATS)}")
+
+
+def _named(target: Path) -> _Format:
+    for format_ in _FORMATS:
+        if target.suffix.lower() in format_.suffixes:
+            return format_
+    raise ImageFileError(
+        f"{target}: the ending {target.suffix!r} names no format that can be written; known are {' '.join(suffixes())}"
+    )
+
+
+def _module(format_: _Format) -> Any:
+    # Imported when needed: astropy is an extra, and no one should wait for decoders that are not used.
+    return importlib.import_module(f"plugplay.io.{format_.module}")
+
+
+def _fitted(image: ImageFile, format_: _Format, target: Path) -> ImageFile:
+    """Return the image as the format can hold it, with a warning for whatever is lost."""
+    if image.stack_shape and not format_.stacks:
+        if image.pages.shape[0] > 1:
+            raise ImageFileError(
+                f"{target}: {format_.name} holds one image, not {image.pages.shape[0]}; write TIFF, FITS or NPY"
+            )
+        alpha = None if image.alpha is None else image.alpha.reshape(image.pages.shape[1:3])
+        image = replace(image, pixels=image.pages[0], alpha=alpha)
+    channels = image.pixels.shape[-1] if image.colour else 1
+    if channels not in (1, 3) and not format_.any_channels:
+        raise ImageFileError(f"{target}: {format_.name} holds 1 or 3 channels, not {channels}; write TIFF or NPY")
+    if image.alpha is not None and not format_.alpha:
+        _warn(f"{target}: {format_.name} has no transparency, so it is left out")
+        image = replace(image, alpha=None)
+    if image.pixels.dtype.str[1:] not in format_.dtypes:
+        fallback = np.dtype(format_.fallback)
+        _warn(f"{target}: {format_.name} cannot hold {image.pixels.dtype} pixels, so they are stored as {fallback}")
+        image = image.converted(fallback)
+    return image
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, ImageLossWarning, stacklevel=4)

@@ -1,0 +1,1 @@
+"""Likelihoods bound to operators: data terms and their proximal steps."""

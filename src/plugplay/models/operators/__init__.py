@@ -1,0 +1,1 @@
+"""Linear operators: blur, sampling, frames, interpolation."""

@@ -1,0 +1,199 @@
+r"""Blur and sampling, G = S H, on a circular domain, and the closed form of its proximal step.
+
+H is a circular convolution with the kernel h, S keeps every K-th pixel along both axes. Everything happens in
+the half spectra of real FFTs, where
+
+* sampling **folds** the spectrum: it averages the K x K aliases of each low-resolution frequency;
+* its transpose **unfolds** it: the low-resolution spectrum is repeated K x K times;
+* :math:`G G^T`, upsample-filter-downsample, is the filter :math:`\tilde h_0`, the 0th polyphase component of
+  :math:`h * h^-` (the paper's Proposition 1), so its eigenvalues are :math:`\hat h_0`, the folded
+  :math:`|\hat h|^2`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.fft
+
+from plugplay.arrays.checks import FloatArray, frozen
+from plugplay.arrays.records import Fingerprinted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["SampledBlur"]
+
+_CHUNK_ROWS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class SampledBlur(Fingerprinted):
+    """G = S H for images of one shape and one dtype.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Shape of the large image, a multiple of `factor` along both axes.
+    factor : int
+        K, the distance between samples.
+    transfer : complex array, ``(H, W // 2 + 1)``
+        The spectrum of h, moved so that samples are taken at ``K i`` instead of ``K i + offset``, and divided by
+        K², because sampling averages aliases and folding sums them.
+    conjugate : complex array
+        The conjugate spectrum of h, that of the flipped kernel.
+    gram : real array, ``(H / K, W / K // 2 + 1)``
+        The eigenvalues of G Gᵀ: the spectrum of the 0th polyphase component of h * h⁻.
+    """
+
+    shape: tuple[int, int]
+    factor: int
+    transfer: NDArray[np.complexfloating[Any, Any]]
+    conjugate: NDArray[np.complexfloating[Any, Any]]
+    gram: FloatArray
+
+    @classmethod
+    def build(
+        cls,
+        kernel: NDArray[np.float64],
+        shape: tuple[int, int],
+        *,
+        factor: int = 1,
+        offset: int = 0,
+        dtype: np.dtype[Any] | type = np.float64,
+    ) -> SampledBlur:
+        """Precompute the spectra in double precision and keep them in the precision of `dtype`."""
+        padded = np.zeros(shape)
+        padded[: kernel.shape[0], : kernel.shape[1]] = kernel
+        moves = tuple(-(n // 2) - offset for n in kernel.shape)
+        transfer = scipy.fft.rfft2(np.roll(padded, moves, axis=(0, 1)))
+        single = np.dtype(dtype) == np.float32
+        real, cplx = (np.float32, np.complex64) if single else (np.float64, np.complex128)
+        exact = cls(shape, factor, transfer / factor**2, transfer.conj(), np.empty(0))
+        return cls(
+            shape,
+            factor,
+            frozen(exact.transfer.astype(cplx)),
+            frozen(exact.conjugate.astype(cplx)),
+            frozen(exact._sampled(exact.conjugate).real.astype(real)),  # the folded |h|²
+        )
+
+    @property
+    def sampled_shape(self) -> tuple[int, int]:
+        """Shape of the small image."""
+        return self.shape[0] // self.factor, self.shape[1] // self.factor
+
+    def forward(self, x: FloatArray) -> FloatArray:
+        """Return G x."""
+        return _image(self._sampled(_spectrum(x)), self.sampled_shape)
+
+    def adjoint(self, y: FloatArray) -> FloatArray:
+        """Return Gᵀ y: upsampling, then convolution with the flipped kernel."""
+        samples = _spectrum(y)
+        spectrum = np.zeros((self.shape[0], self.shape[1] // 2 + 1, *samples.shape[2:]), samples.dtype)
+        self._add_adjoint(samples, spectrum)
+        return _image(spectrum, self.shape)
+
+    def closed_form(self, v: FloatArray, y_spectrum: NDArray[Any], rho: float) -> FloatArray:
+        r"""Return :math:`(G^T G + \rho I)^{-1} (G^T y + \rho v)`, given the spectrum of y.
+
+        Sherman, Morrison and Woodbury turn it into a correction of v by the filtered residual,
+
+        .. math:: x = v + G^T F^{-1} \{ F(y - G v) / (\hat h_0 + \rho) \},
+
+        which never divides by rho alone and so keeps its accuracy in single precision. It costs one real FFT of
+        the large image and one inverse.
+        """
+        spectrum = _spectrum(v)
+        residual = self._sampled(spectrum)
+        np.subtract(y_spectrum, residual, out=residual)
+        residual *= _along(1 / (self.gram + self.gram.dtype.type(rho)), residual)
+        self._add_adjoint(residual, spectrum)
+        return _image(spectrum, self.shape)
+
+    def filter_samples(self, y: FloatArray, response: FloatArray) -> FloatArray:
+        """Return the small image y filtered by a real response, such as `gram`."""
+        return _image(_along(response, y) * _spectrum(y), self.sampled_shape)
+
+    def _sampled(self, spectrum: NDArray[Any]) -> NDArray[Any]:
+        """Return the spectrum of G x, given that of x: times that of h, and folded."""
+        k, height = self.factor, self.sampled_shape[0]
+        transfer = _along(self.transfer, spectrum)
+        rows = np.empty((height, *spectrum.shape[1:]), spectrum.dtype)
+        for part in _chunks(height):
+            np.multiply(transfer[part], spectrum[part], out=rows[part])
+            for block in range(1, k):
+                alias = slice(block * height + part.start, block * height + part.stop)
+                rows[part] += transfer[alias] * spectrum[alias]
+        return self._fold_columns(rows)
+
+    def _fold_columns(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Sum the aliases along the columns; those along the rows have been summed."""
+        k, width = self.factor, self.sampled_shape[1]
+        if k == 1:
+            return rows
+        half = width // 2 + 1
+        folded = rows[:, :half].copy()
+        for block in range(1, k):
+            first = block * width
+            stored = min(max(rows.shape[1] - first, 0), half)
+            folded[:, :stored] += rows[:, first : first + stored]
+            # Columns past the middle are not stored: they are the conjugates of their mirror images.
+            last = (k - block) * width
+            folded[:, stored:] += _mirrored(rows[:, last - half + 1 : last - stored + 1])
+        return folded
+
+    def _add_adjoint(self, samples: NDArray[Any], spectrum: NDArray[Any]) -> None:
+        """Add the spectrum of Gᵀ y, given that of y: unfolded, times the conjugate spectrum of h."""
+        k, height = self.factor, self.sampled_shape[0]
+        unfolded = self._unfold_columns(samples)
+        conjugate = _along(self.conjugate, samples)
+        for part in _chunks(height):
+            for block in range(k):
+                alias = slice(block * height + part.start, block * height + part.stop)
+                spectrum[alias] += conjugate[alias] * unfolded[part]
+
+    def _unfold_columns(self, samples: NDArray[Any]) -> NDArray[Any]:
+        """Repeat a low-resolution spectrum along the columns."""
+        if self.factor == 1:
+            return samples
+        width, stored, wanted = self.sampled_shape[1], samples.shape[1], self.shape[1] // 2 + 1
+        unfolded = np.empty((samples.shape[0], wanted, *samples.shape[2:]), samples.dtype)
+        unfolded[:, :stored] = samples
+        unfolded[:, stored:width] = _mirrored(samples[:, 1 : width - width // 2])[:, : wanted - stored]
+        for first in range(width, wanted, width):
+            unfolded[:, first : first + width] = unfolded[:, : min(width, wanted - first)]
+        return unfolded
+
+
+def _chunks(rows: int) -> Iterator[slice]:
+    """Yield slices of a few rows each, so that what is done to them in turn happens in the cache."""
+    for first in range(0, rows, _CHUNK_ROWS):
+        yield slice(first, min(first + _CHUNK_ROWS, rows))
+
+
+def _mirrored(columns: NDArray[Any]) -> NDArray[Any]:
+    """Return the conjugates of some columns of a spectrum at the negative frequencies of both axes."""
+    mirrored = np.empty_like(columns)
+    np.conjugate(columns[:1, ::-1], out=mirrored[:1])
+    np.conjugate(columns[:0:-1, ::-1], out=mirrored[1:])
+    return mirrored
+
+
+def _spectrum(image: FloatArray) -> NDArray[Any]:
+    spectrum: NDArray[Any] = scipy.fft.rfft2(image, axes=(0, 1))
+    return spectrum
+
+
+def _image(spectrum: NDArray[Any], shape: tuple[int, int]) -> FloatArray:
+    image: FloatArray = scipy.fft.irfft2(spectrum, s=shape, axes=(0, 1), overwrite_x=True)
+    return image
+
+
+def _along(response: NDArray[Any], spectrum: NDArray[Any]) -> NDArray[Any]:
+    """Return the response with a channel axis if the spectrum has one."""
+    return response[..., None] if spectrum.ndim == 3 else response

@@ -1,0 +1,1 @@
+"""Noise: how much there is, and how it grows with the signal."""

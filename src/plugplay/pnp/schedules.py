@@ -1,0 +1,126 @@
+"""Schedules: how rho grows from iteration to iteration, which is what makes Algorithm 1 settle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from plugplay.arrays.checks import check_number
+
+__all__ = ["Adaptive", "Constant", "Monotone", "Schedule"]
+
+# Far beyond the point where both steps of the algorithm change nothing any more, and far from overflow, even in
+# single precision.
+_MAX_RHO = 1e30
+
+
+class Schedule(Protocol):
+    """The first rho, and the rule that gives the next one."""
+
+    @property
+    def rho0(self) -> float:
+        """The first rho."""
+        ...
+
+    def next_rho(self, rho: float, delta: float, previous_delta: float | None) -> float:
+        """Return the next rho.
+
+        Parameters
+        ----------
+        rho : float
+            The rho of the iteration that has just ended.
+        delta : float
+            How much that iteration changed x, v and u.
+        previous_delta : float or None
+            The same of the iteration before; None for the first iteration.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The original Plug-and-Play ADMM: rho stays. No convergence is promised for merely bounded denoisers.
+
+    Parameters
+    ----------
+    rho0 : float
+        The rho of every iteration.
+    """
+
+    rho0: float
+
+    def __post_init__(self) -> None:
+        check_number(self.rho0, "rho0", above=0)
+
+    def next_rho(self, rho: float, delta: float, previous_delta: float | None) -> float:  # noqa: ARG002
+        """Return rho."""
+        return rho
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """The paper's monotone rule: rho is multiplied by gamma at every iteration.
+
+    Parameters
+    ----------
+    rho0 : float
+        The first rho.
+    gamma : float
+        The factor, at least 1.
+
+    Examples
+    --------
+    >>> Monotone(rho0=1e-3, gamma=2.0).next_rho(0.25, delta=0.1, previous_delta=None)
+    0.5
+    """
+
+    rho0: float
+    gamma: float
+
+    def __post_init__(self) -> None:
+        check_number(self.rho0, "rho0", above=0)
+        check_number(self.gamma, "gamma", minimum=1)
+
+    def next_rho(self, rho: float, delta: float, previous_delta: float | None) -> float:  # noqa: ARG002
+        """Return gamma rho."""
+        return _raised(rho, self.gamma)
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """The paper's adaptive rule: rho is multiplied by gamma unless the iterates come to rest by themselves.
+
+    Parameters
+    ----------
+    rho0 : float
+        The first rho.
+    gamma : float
+        The factor, at least 1.
+    eta : float
+        rho stays while each delta is below eta times the one before; ``0 <= eta < 1``.
+
+    Examples
+    --------
+    >>> rule = Adaptive(rho0=1e-3, gamma=2.0, eta=0.9)
+    >>> rule.next_rho(0.25, delta=0.1, previous_delta=0.2), rule.next_rho(0.25, delta=0.2, previous_delta=0.2)
+    (0.25, 0.5)
+    """
+
+    rho0: float
+    gamma: float
+    eta: float
+
+    def __post_init__(self) -> None:
+        check_number(self.rho0, "rho0", above=0)
+        check_number(self.gamma, "gamma", minimum=1)
+        check_number(self.eta, "eta", minimum=0, below=1)
+
+    def next_rho(self, rho: float, delta: float, previous_delta: float | None) -> float:
+        """Return gamma rho if ``delta >= eta previous_delta`` or if there is no previous delta, else rho."""
+        if previous_delta is None or delta >= self.eta * previous_delta:
+            return _raised(rho, self.gamma)
+        return rho
+
+
+def _raised(rho: float, gamma: float) -> float:
+    return max(rho, min(gamma * rho, _MAX_RHO))

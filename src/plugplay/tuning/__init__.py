@@ -1,0 +1,1 @@
+"""Automatic parameters: the rules that choose them, and Stein's risk estimate."""

@@ -1,0 +1,2 @@
+from .reproduction import Plan as Plan
+from .reproduction import reproduce as reproduce

@@ -1,0 +1,317 @@
+"""Methods: everything that can stand in a row of a table, from interpolation to Plug-and-Play ADMM.
+
+Each is a frozen dataclass that holds all its parameters, so that a cell of a table can be recognised by them, and runs
+on one thread: cells run beside each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from plugplay import denoisers
+from plugplay.denoisers.base import Denoiser, name_of, open_session
+from plugplay.models import SinglePhoton, SuperResolution
+from plugplay.pnp.admm import pnp_admm
+from plugplay.pnp.schedules import Constant, Schedule
+from plugplay.restoration import make_denoiser, restore
+from plugplay_paper.baselines.gaussian_process import gaussian_process_regression
+from plugplay_paper.baselines.images_from_bits import images_from_bits
+from plugplay_paper.baselines.sparse_coding import sparse_coding
+from plugplay_paper.problems import Observation, Photons, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plugplay.arrays.checks import FloatArray
+    from plugplay.pnp.results import Result, State
+
+__all__ = [
+    "Automatic",
+    "FirstGuess",
+    "GaussianProcess",
+    "ImagesFromBits",
+    "LimitedStrength",
+    "Method",
+    "PlugAndPlay",
+    "Restored",
+    "SparseCoding",
+    "TotalVariationADMM",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Restored:
+    """What a method returns: the image, and the number of iterations if it iterates."""
+
+    image: FloatArray
+    iterations: int | None = None
+
+    @classmethod
+    def by(cls, result: Result) -> Restored:
+        """Take over the result of Algorithm 1."""
+        return cls(result.image, len(result.history))
+
+
+class Method(Protocol):
+    """A frozen dataclass that restores an observation."""
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:
+        """Restore the image; `watch` sees every iteration of methods that are Algorithm 1."""
+        ...
+
+    def cost(self, problem: Problem) -> float:
+        """Return about how many seconds a megapixel takes, for the estimate of a run's duration."""
+        ...
+
+
+@dataclass(frozen=True)
+class LimitedStrength:
+    """A denoiser whose sigma is limited.
+
+    With the parameters of Table I, sigma starts at 0.9 and at 3.2 on the scale [0, 1], where no denoiser was meant to
+    work. In the noisy configuration at x2 that costs 0.4 and 0.5 dB on couple and cameraman, and little on others.
+    Leaving out the clipping instead helps couple as much, so u probably winds up against it.
+
+    Attributes
+    ----------
+    denoiser : Denoiser
+        What denoises.
+    largest : float
+        The limit of sigma.
+    """
+
+    denoiser: Denoiser
+    largest: float
+
+    @property
+    def name(self) -> str:
+        """The denoiser's name and the limit."""
+        return f"{name_of(self.denoiser)}, sigma at most {self.largest:g}"
+
+    def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
+        """Denoise."""
+        return self.denoiser(image, min(sigma, self.largest))
+
+    def session(self) -> Denoiser:
+        """Return a session of the denoiser, limited too."""
+        return LimitedStrength(open_session(self.denoiser), self.largest)
+
+
+@dataclass(frozen=True)
+class FirstGuess:
+    """Where Algorithm 1 starts.
+
+    For super-resolution that is bicubic interpolation, for photons the maximum-likelihood estimate in closed form, for
+    missing pixels the nearest one that was observed, for blur the observation.
+    """
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
+        """Return the start."""
+        return Restored(observation.data_term().start())
+
+    def cost(self, problem: Problem) -> float:
+        """Next to nothing, apart from the simulation."""
+        return 3.0 if isinstance(problem, Photons) else 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlugAndPlay:
+    """Algorithm 1 with parameters given by hand.
+
+    Attributes
+    ----------
+    lam : float
+        Lambda.
+    schedule : Schedule
+        How rho grows.
+    denoiser : str
+        Its name.
+    largest_sigma : float
+        Limit of the denoiser's sigma; see `LimitedStrength`.
+    tol, max_iter
+        When to stop.
+    assumed : SuperResolution, optional
+        The model to restore with, if not the one that made the data.
+    random_start : int, optional
+        Seed of a uniformly random first guess, instead of the data term's.
+    sessions : bool
+        Whether a denoiser may remember something from iteration to iteration, as BM3D does to be faster. Figures that
+        follow the iterations do without: when BM3D forms its groups anew, the PSNR drops for a moment.
+    """
+
+    lam: float
+    schedule: Schedule
+    denoiser: str = "bm3d"
+    largest_sigma: float = 0.4
+    tol: float = 1e-3
+    max_iter: int = 150
+    assumed: SuperResolution | None = None
+    random_start: int | None = None
+    sessions: bool = True
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:
+        """Run the loop."""
+        model = observation.model if self.assumed is None else self.assumed
+        term = model.data_term(observation.y)
+        start = None
+        if self.random_start is not None:
+            start = np.random.default_rng(self.random_start).random(term.shape, dtype=np.float32)
+        denoiser = LimitedStrength(make_denoiser(self.denoiser, model, 1), self.largest_sigma)
+        result = pnp_admm(
+            term,
+            denoiser if self.sessions else denoiser.__call__,
+            schedule=self.schedule,
+            lam=self.lam,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=start,
+            callback=watch,
+        )
+        return Restored.by(result)
+
+    def cost(self, problem: Problem) -> float:
+        """Count a denoising for each iteration."""
+        gamma = getattr(self.schedule, "gamma", 1.0)
+        # Sigma falls from its first value to where nothing moves any more, by sqrt(gamma) an iteration.
+        fall = math.log(self.lam / self.schedule.rho0 / 1e-5) / math.log(gamma) if gamma > 1 else self.max_iter
+        memory = 1.0 if self.sessions else 1.6
+        return memory * _iteration(self.denoiser, problem) * min(max(fall, 5.0), self.max_iter)
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """`plugplay.restore` with nothing but data, model and denoiser: noise is estimated, parameters are chosen."""
+
+    denoiser: str = "bm3d"
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:
+        """Restore."""
+        colour = observation.y.ndim == 3
+        result = restore(
+            observation.y,
+            observation.model,
+            denoiser=self.denoiser,
+            channel_axis=-1 if colour else None,
+            callback=watch,
+            workers=1,
+        )
+        return Restored.by(result)
+
+    def cost(self, problem: Problem) -> float:
+        """About thirty denoisings."""
+        return 28 * _iteration(self.denoiser, problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalVariationADMM:
+    r"""Chan and Lu's method for photons: minimise :math:`f(x) + \mu \|x\|_{TV}` by ADMM with a constant rho.
+
+    It is Algorithm 1 with the proximal operator of total variation for a denoiser, and converges because that is
+    convex.
+
+    Attributes
+    ----------
+    sigma : float
+        The denoiser's strength; `plugplay.denoisers.tv.weight` of it is :math:`\mu / \rho`.
+    rho : float
+        The penalty.
+    tol, max_iter
+        When to stop.
+    """
+
+    sigma: float
+    rho: float
+    tol: float = 1e-3
+    max_iter: int = 100
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:
+        """Run ADMM."""
+        result = pnp_admm(
+            observation.data_term(),
+            make_denoiser("tv", observation.model, 1),
+            schedule=Constant(self.rho),
+            lam=self.rho * self.sigma**2,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            clip=None,  # the proximal operator is one on all of the line, and the theory wants it whole
+            callback=watch,
+        )
+        return Restored.by(result)
+
+    def cost(self, problem: Problem) -> float:
+        """About forty proximal operators of total variation."""
+        return 40 * _iteration("tv", problem)
+
+
+@dataclass(frozen=True)
+class ImagesFromBits:
+    """Stabilise the variance of the bits' sums, denoise once, go back: see `plugplay_paper.baselines`."""
+
+    denoiser: str = "bm3d"
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
+        """Denoise once."""
+        sensor = observation.model
+        if not isinstance(sensor, SinglePhoton):
+            raise TypeError(f"Images from Bits needs single-photon data; got those of {type(sensor).__name__}")
+        term = sensor.data_term(observation.y)
+        denoiser = denoisers.get(self.denoiser, workers=1)
+        return Restored(images_from_bits(term.ones, sensor, denoiser))
+
+    def cost(self, problem: Problem) -> float:
+        """One denoising, and the simulation."""
+        return _iteration(self.denoiser, problem) + 3.0
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """Super-resolution by Gaussian process regression (GPR): see `plugplay_paper.baselines`."""
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
+        """Enlarge the image."""
+        return Restored(gaussian_process_regression(observation.y, _factor(observation)))
+
+    def cost(self, problem: Problem) -> float:  # noqa: ARG002
+        """Measured."""
+        return 30.0
+
+
+@dataclass(frozen=True)
+class SparseCoding:
+    """Super-resolution by sparse coding (SR): see `plugplay_paper.baselines`."""
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
+        """Enlarge the image."""
+        return Restored(sparse_coding(observation.y, _factor(observation)))
+
+    def cost(self, problem: Problem) -> float:  # noqa: ARG002
+        """Measured."""
+        return 4.0
+
+
+def _factor(observation: Observation) -> int:
+    if not isinstance(observation.model, SuperResolution):
+        raise TypeError(f"the method enlarges images; got data of {type(observation.model).__name__}")
+    return observation.model.factor
+
+
+# Seconds that a denoising of a megapixel takes on one core, about, within a restoration.
+SECONDS = {
+    "bm3d": 0.45,
+    "tv": 0.4,
+    "nlm": 0.7,
+    "dsg-nlm": 1.3,
+    "wavelet": 0.5,
+    "recursive": 0.15,
+    "bilateral": 0.4,
+    "median": 0.3,
+    "gaussian": 0.05,
+}
+
+
+def _iteration(denoiser: str, problem: Problem) -> float:
+    return SECONDS.get(denoiser, 0.5) + (0.6 if isinstance(problem, Photons) else 0.1)
