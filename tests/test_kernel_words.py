@@ -72,7 +72,7 @@ def test_a_gray_kernel_saved_as_rgb(tmp_path):
         (np.zeros((3, 3)), "it is zero everywhere"),
         (np.array([[1.0, -0.5]]), "weights must not be negative; the lowest is -0.5"),
         (np.array([[1.0, np.nan]]), "NaN"),
-        (np.ones((4, 8, 8)), "one image is needed"),
+        (np.ones((2, 4, 8, 8)), "one image is needed"),
     ],
 )
 def test_bad_files(tmp_path, weights, message):

@@ -88,8 +88,17 @@ def test_floats_come_back_in_their_own_units(blurred):
     result = pp.restore(blurred * 500 - 100, BLUR, **OPTIONS, data_range=(-100, 400), reference=blurred * 500 - 100)
     np.testing.assert_allclose(result.image, same.image * 500 - 100, atol=1e-6)
     assert result.history.psnr[-1] == pytest.approx(pp.psnr(same.image, blurred), abs=1e-6)
-    with pytest.raises(ValueError, match=r"far outside the range \(0, 1\); say which .* data_range="):
-        pp.restore(blurred * 500, BLUR, **OPTIONS)
+
+
+def test_floats_far_outside_the_unit_range_get_a_range_from_the_data(blurred):
+    same = pp.restore(blurred, BLUR, denoiser="tv", noise=0.02)
+    result = pp.restore(blurred * 500 - 100, BLUR, denoiser="tv", noise=0.02 * 500)
+    low, high = result.parameters.working_range
+    assert low < -100 + 500 * blurred.min() + 5
+    assert high > -100 + 500 * blurred.max() - 5
+    assert np.abs((result.image + 100) / 500 - same.image).max() < 0.05
+    assert result.parameters.lam == pytest.approx(same.parameters.lam * 500**2, rel=1e-6)
+    assert "do not fill their range" in result.warnings[0]
 
 
 def test_single_precision_is_kept(blurred):
@@ -153,7 +162,8 @@ def test_a_gray_only_denoiser_works_on_colour(astronaut):
         ({"y": np.zeros((0, 4))}, "y is empty: its shape is (0, 4)"),
         ({"y": "image.png"}, "y must be an array of real numbers; got 'image.png'"),
         ({"y": np.zeros((4, 4), complex)}, "y must be an array of real numbers; got ndarray of dtype complex128"),
-        ({"y": np.zeros((16, 16, 3))}, "channel_axis="),
+        ({"y": np.zeros((16, 16, 5))}, "channel_axis="),
+        ({"y": np.zeros((16, 16, 5))}, "spatial_ndim=3"),
         ({"y": np.zeros(16)}, "2 axes are expected"),
         ({"y": np.full((16, 16), np.nan)}, "mask="),
         ({"y": np.where(np.eye(16) > 0, np.inf, 0.5)}, "16 NaN or infinite value(s) among 256"),

@@ -20,17 +20,19 @@ __all__ = ["bicubic", "box", "disk", "from_file", "gaussian", "motion", "parse"]
 
 # Sub-pixels along each side of a pixel when a shape with a sharp outline is rasterised.
 _SUBPIXELS = 16
+# Beyond it the exponential of a tap underflows.
+MAX_EXPONENT = 600.0
 
 
-def gaussian(size: int | tuple[int, int], *, sigma: float) -> NDArray[np.float64]:
+def gaussian(size: int | tuple[int, ...], *, sigma: float | tuple[float, ...]) -> NDArray[np.float64]:
     """Return a Gaussian kernel, truncated to `size` and normalised.
 
     Parameters
     ----------
-    size : int or (int, int)
-        Number of taps, along both axes or along each.
-    sigma : float
-        Standard deviation in pixels.
+    size : int or tuple of int
+        Number of taps: along both axes, or along each of two or three.
+    sigma : float or tuple of float
+        Standard deviation in pixels, for all axes or for each.
 
     Examples
     --------
@@ -39,13 +41,20 @@ def gaussian(size: int | tuple[int, int], *, sigma: float) -> NDArray[np.float64
            [0.124, 0.204, 0.124],
            [0.075, 0.124, 0.075]])
     """
-    sigma = check_number(sigma, "sigma", above=0)
-    rows, columns = (np.exp(-0.5 * (_centred(n) / sigma) ** 2) for n in _sizes(size))
-    return _normalised(np.outer(rows, columns))
+    sizes = _sizes(size)
+    widths = sigma if isinstance(sigma, tuple) else (sigma,) * len(sizes)
+    if len(widths) != len(sizes):
+        raise ValueError(f"sigma must be one number or {len(sizes)}, as many as sizes; got {sigma!r}")
+    kernel = np.ones(())
+    for n, width in zip(sizes, widths, strict=True):
+        exponent = 0.5 * (_centred(n) / check_number(width, "sigma", above=0)) ** 2
+        # An even length has no tap in the middle; where a Gaussian is too narrow for the nearest, it counts from there.
+        kernel = np.multiply.outer(kernel, np.exp((exponent.min() > MAX_EXPONENT) * exponent.min() - exponent))
+    return _normalised(kernel)
 
 
-def box(size: int | tuple[int, int]) -> NDArray[np.float64]:
-    """Return a kernel of equal weights.
+def box(size: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a kernel of equal weights, with sizes as `gaussian` takes them.
 
     Examples
     --------
@@ -68,6 +77,8 @@ def disk(radius: float) -> NDArray[np.float64]:
     half = max(0, math.ceil(radius - 0.5))
     fine = _fine_axis(half)
     inside = fine[:, None] ** 2 + fine[None, :] ** 2 <= radius**2
+    if not inside.any():  # smaller than a sub-pixel
+        return np.ones((1, 1))
     return _normalised(_binned(inside))
 
 
@@ -129,7 +140,8 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     Parameters
     ----------
     path : path
-        Any file that `plugplay.io.read` reads, with one gray image in it; zero means no weight.
+        Any file that `plugplay.io.read` reads, with one gray image or, for volumes, a stack of them in it; zero
+        means no weight.
 
     Examples
     --------
@@ -150,8 +162,8 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
         if not (pixels == pixels[..., :1]).all():
             raise ValueError(f"kernel {path}: its colour channels differ, but one gray kernel is needed")
         pixels = pixels[..., 0]
-    if pixels.ndim != 2:
-        raise ValueError(f"kernel {path}: one image is needed, but it holds the shape {pixels.shape}")
+    if pixels.ndim not in (2, 3):
+        raise ValueError(f"kernel {path}: one image is needed, or one volume, but it holds the shape {pixels.shape}")
     try:
         return _weighed(pixels)
     except ValueError as error:
@@ -174,6 +186,8 @@ def parse(text: str, *, factor: int | None = None) -> NDArray[np.float64]:
     >>> parse("box:3").shape, parse("gaussian:1.6").shape, parse("motion:15,30").shape
     ((3, 3), (15, 15), (9, 15))
     """
+    if not isinstance(text, str):
+        raise TypeError(f"a kernel is described by a string such as 'gaussian:1.6'; got {text!r}")
     word, colon, rest = text.partition(":")
     if word == "bicubic" and not colon and factor is not None:
         return bicubic(factor)
@@ -226,31 +240,33 @@ _WORDS: dict[str, tuple[Callable[..., NDArray[np.float64]], str, tuple[int, ...]
 def check_kernel(kernel: ArrayLike) -> NDArray[np.float64]:
     """Return a kernel given by a user as a read-only float64 array."""
     array = numeric_array(kernel, "kernel")
-    if array.ndim != 2:
-        raise ValueError(f"kernel must be two-dimensional; got the shape {array.shape}")
+    if array.ndim not in (2, 3):
+        raise ValueError(f"kernel must be two-dimensional; got the shape {array.shape} (three axes are for volumes)")
     check_finite(array, "kernel")
     if not array.any():
         raise ValueError("kernel is zero everywhere")
     return frozen(array.astype(np.float64))
 
 
-def centroid_shift(kernel: NDArray[np.float64]) -> tuple[float, float]:
-    """Return how far, in pixels down and right, the samples of ``kernel * x`` look from where they are taken.
+def centroid_shift(kernel: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return how far, in pixels along each axis, the samples of ``kernel * x`` look from where they are taken.
 
     A kernel whose centre of mass is its index ``n // 2`` shifts nothing; an even one is off by half a pixel.
     """
     mass = kernel.sum()
     if not mass > 1e-6 * np.abs(kernel).sum():  # a derivative filter has no centre of mass
-        return 0.0, 0.0
-    rows, columns = (np.arange(n) - n // 2 for n in kernel.shape)
-    return -float(rows @ kernel.sum(axis=1) / mass), -float(columns @ kernel.sum(axis=0) / mass)
+        return (0.0,) * kernel.ndim
+    profiles = [
+        kernel.sum(axis=tuple(other for other in range(kernel.ndim) if other != axis)) for axis in range(kernel.ndim)
+    ]
+    return tuple(-float((np.arange(p.size) - p.size // 2) @ p / mass) for p in profiles)
 
 
-def _sizes(size: int | tuple[int, int]) -> tuple[int, int]:
-    pair = size if isinstance(size, tuple) else (size, size)
-    if len(pair) != 2:
-        raise ValueError(f"size must be one integer or two; got {size!r}")
-    return check_integer(pair[0], "size", minimum=1), check_integer(pair[1], "size", minimum=1)
+def _sizes(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    sizes = size if isinstance(size, tuple) else (size, size)
+    if len(sizes) not in (2, 3):
+        raise ValueError(f"size must be one integer or two (three for volumes); got {size!r}")
+    return tuple(check_integer(n, "size", minimum=1) for n in sizes)
 
 
 def _centred(n: int) -> NDArray[np.float64]:
@@ -285,22 +301,18 @@ def _weighed(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     if not weights.any():
         raise ValueError("it is zero everywhere")
     kernel = _normalised(weights)
-    ranges = []
-    for axis in (0, 1):
-        profile = kernel.sum(axis=1 - axis)
+    for axis in range(kernel.ndim):
+        profile = kernel.sum(axis=tuple(other for other in range(kernel.ndim) if other != axis))
         used = np.flatnonzero(profile)
         # Halves are rounded up, as n // 2 does it for an even number of equal weights.
         centre = math.floor(float(profile @ np.arange(profile.size)) + 0.5)
         half = max(centre - used[0], used[-1] - centre)
-        ranges.append((centre - half, centre + half + 1))
-    (top, bottom), (left, right) = ranges
-    height, width = kernel.shape
-    padded = np.pad(
-        kernel,
-        ((max(0, -top), max(0, bottom - height)), (max(0, -left), max(0, right - width))),
-    )
-    top, left = max(top, 0), max(left, 0)
-    return padded[top : top + bottom - ranges[0][0], left : left + right - ranges[1][0]].copy()
+        first, stop = centre - half, centre + half + 1
+        margins = [(0, 0)] * kernel.ndim
+        margins[axis] = (max(0, -first), max(0, stop - profile.size))
+        first = max(first, 0)
+        kernel = np.pad(kernel, margins).take(range(first, first + 2 * half + 1), axis=axis)
+    return kernel.copy()
 
 
 def _normalised(kernel: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from plugplay.arrays.checks import FloatArray, check_integer, check_same_shape
+from plugplay.arrays.checks import check_integer, check_same_shape, numeric_array
 
 __all__ = ["psnr"]
 
 
-def psnr(image: FloatArray, reference: FloatArray, *, border: int = 0) -> float:
+def psnr(image: ArrayLike, reference: ArrayLike, *, border: int = 0) -> float:
     """Return the peak signal-to-noise ratio in dB of two images on the scale [0, 1], clipped to it.
 
     Parameters
@@ -19,7 +20,7 @@ def psnr(image: FloatArray, reference: FloatArray, *, border: int = 0) -> float:
     image, reference : arrays
         Of the same shape.
     border : int
-        Pixels left out along each side.
+        Pixels left out along each side of the first two axes.
 
     Examples
     --------
@@ -27,10 +28,10 @@ def psnr(image: FloatArray, reference: FloatArray, *, border: int = 0) -> float:
     >>> round(psnr(np.full((4, 4), 0.6), np.full((4, 4), 0.5)), 6)
     20.0
     """
-    check_same_shape(np.asarray(image), np.asarray(reference).shape, "image", "the reference")
+    image, reference = numeric_array(image, "image"), numeric_array(reference, "reference")
+    check_same_shape(image, reference.shape, "image", "the reference")
     border = check_integer(border, "border", minimum=0)
-    height, width = image.shape[:2]
-    inner = slice(border, height - border), slice(border, width - border)
+    inner = tuple(slice(border, n - border) for n in image.shape[:2])
     error = np.clip(image, 0, 1)[inner].astype(np.float64) - np.clip(reference, 0, 1)[inner]
     if error.size == 0:
         raise ValueError(f"a border of {border} pixels leaves nothing of an image of shape {image.shape}")

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from plugplay.pnp.results import History, Parameters
+    from plugplay.pnp.results import Parameters
+    from plugplay.pnp.state import History
 
 __all__ = ["convergence_figure"]
 

@@ -1,48 +1,39 @@
-"""`restore`: from a user's array and a model to a restored array."""
+"""The verbs: `restore`, and one call for each of the usual tasks."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 
 import numpy as np
-import scipy.fft
 
-from plugplay import denoisers
-from plugplay.arrays.axes import channels_last, image_axis, moved
-from plugplay.arrays.checks import (
-    BoolArray,
-    FloatArray,
-    check_choice,
-    check_number,
-    check_workers,
-    generator,
-    numeric_array,
-)
-from plugplay.arrays.masks import mask_for
-from plugplay.arrays.scale import Scale
-from plugplay.denoisers.base import Denoiser, accepts_option
+from plugplay import kernels
+from plugplay.arrays.axes import Axes
+from plugplay.arrays.checks import check_mask, numeric_array
 from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
-from plugplay.models.base import LinearGaussianModel
-from plugplay.models.operators.frame import Frame
 from plugplay.models.single_photon import CountedSinglePhoton
-from plugplay.noise.estimation import estimate_noise
-from plugplay.noise.growing import PoissonGaussian, StabilisedTerm, Stabiliser, estimate_poisson_gaussian
-from plugplay.pnp.admm import pnp_admm
-from plugplay.pnp.results import Result, State
-from plugplay.tuning.rules import IMAGE_VARIANCE, MIN_NOISE, choose, denoising_purpose, least_risk, noise_behind
+from plugplay.plan import check_callback, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay.models.base import DataTerm, Model
+    from plugplay.denoisers.base import Denoiser
+    from plugplay.models.base import Model
+    from plugplay.noise.growing import PoissonGaussian
+    from plugplay.pnp.iterations import Iteration
+    from plugplay.pnp.results import Result
     from plugplay.pnp.schedules import Schedule
+    from plugplay.pnp.state import State
 
 __all__ = ["deblur", "denoise", "inpaint", "restore", "single_photon", "super_resolve"]
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 
 
 def restore(
@@ -50,21 +41,25 @@ def restore(
     model: Model,
     *,
     denoiser: str | Denoiser = "bm3d",
-    noise: float | PoissonGaussian | None = None,
+    noise: float | PoissonGaussian | Literal["auto"] | None = None,
     lam: float | None = None,
     schedule: Schedule | None = None,
+    iteration: str | Iteration = "admm",
     tol: float | None = None,
     max_iter: int | None = None,
     start: ArrayLike | State | None = None,
+    clip: tuple[float, float] | Literal["auto"] | None = "auto",
+    strength: float = 1.0,
+    tune: Literal["sure"] | None = None,
     reference: ArrayLike | None = None,
     channel_axis: int | None = None,
+    spatial_ndim: int | None = None,
     data_range: tuple[float, float] | None = None,
     callback: Callable[[State], object] | None = None,
     workers: int | None = None,
-    tune: Literal["sure"] | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> Result:
-    """Restore an image by Plug-and-Play ADMM.
+    """Restore an image by Plug-and-Play.
 
     Parameters
     ----------
@@ -75,31 +70,42 @@ def restore(
     denoiser : str or callable
         A name from ``plugplay.denoisers.available()``, or any callable ``(image, sigma) -> image`` for float
         images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
-    noise : float or PoissonGaussian, optional
-        Standard deviation of the noise, on the scale [0, 1], or noise that grows with the signal (for `Denoising` and
-        `Inpainting`). Estimated from y if it is not given.
+    noise : float, PoissonGaussian or "auto", optional
+        Standard deviation of the noise, on the scale [0, 1] for integers and in the units of float input, or noise that
+        grows with the signal (for `Denoising` and `Inpainting`). Estimated from y if it is not given, or ``"auto"``.
     lam : float, optional
-        Lambda, the weight of the prior. This and the next three are chosen from the noise, the model and the denoiser
-        if they are not given: see `plugplay.tuning.rules`.
+        Lambda, the weight of the prior. This, schedule, tol and max_iter are chosen from the noise, the model and the
+        denoiser if they are not given: see `plugplay.tuning.rules`.
     schedule : Schedule, optional
         How rho grows: `Constant`, `Monotone` or `Adaptive`.
+    iteration : {"admm", "hqs", "pgd", "fista", "red"} or Iteration
+        How a pass combines the model's step and the denoiser's. The paper's Algorithm 1, for which there is a theorem,
+        is ``"admm"``; the others are half-quadratic splitting, proximal gradient descent, its accelerated form, and
+        regularisation by denoising. An object with ``init``, ``step`` and ``image`` is an iteration of your own.
     tol, max_iter : optional
         When to stop: at a change per iteration of at most `tol`, or after `max_iter` iterations.
     start : array or State, optional
         The first guess, like `reference`, or the state of an earlier run to continue.
+    clip : (float, float), "auto" or None
+        The denoiser's input is clipped to this range, by default to that of the image, and never below what was
+        observed.
+    strength : float
+        Multiplies the automatic lambda: above 1 for a smoother image, below for a sharper one.
+    tune : "sure", optional
+        Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.risk`), at the cost of ten more
+        restorations. For models with Gaussian noise.
     reference : array, optional
         The true image, for the PSNR in the history: integers, or floats in the units of ``result.image``.
     channel_axis : int, optional
-        The axis of the colour channels. Without it, y has no channels.
+        The axis of the colour channels. Without it, y has none, unless its last axis is 3 or 4 long.
+    spatial_ndim : {2, 3}, optional
+        Whether y is an image or a volume; by default what the model works on.
     data_range : (float, float), optional
         The values that mean black and white. Default: the dtype's range for integers, (0, 1) for floats.
     callback : callable, optional
-        Called with the `State`, on the scale [0, 1], after every iteration; ``StopIteration`` ends the run.
+        Called with the `State`, on the working scale, after every iteration; ``StopIteration`` ends the run.
     workers : int, optional
         Number of threads; by default all cores. The result does not depend on it.
-    tune : "sure", optional
-        Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.rules.least_risk`), at the cost
-        of ten more restorations. For models with Gaussian noise.
     rng : numpy.random.Generator or int, optional
         Source of the random direction that ``tune="sure"`` needs.
 
@@ -117,120 +123,159 @@ def restore(
     >>> result.image.shape, result.status.name
     ((16, 16), 'CONVERGED')
     """
-    _check_model(model)
-    observed = channels_last(numeric_array(y, "y"), model, channel_axis)
-    intensity = getattr(model, "observes_intensity", True)
-    if data_range is not None and not intensity:
-        raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
-    mask: BoolArray | None = getattr(model, "mask", None)
-    seen = observed if mask is None else observed[mask_for(observed, mask)]
-    scale = Scale.of(seen, data_range) if intensity else Scale(0.0, 1.0, integer=True)
-    axis = image_axis(observed, model, channel_axis)
-    companions = _Companions(scale, data_range, observed.dtype, axis)
-    parallel = check_workers(workers)
-    unit = scale.to_unit(observed) if intensity else observed
-    problem = _pose(unit, model, noise)
-    method = make_denoiser(denoiser, model, parallel)
-    weight = None if lam is None else check_number(lam, "lam", above=0)
-    if tune is not None:
-        check_choice(tune, "tune", ("sure",))
-        if lam is not None:
-            raise ValueError(f"tune={tune!r} looks for lambda, but lam={lam!r} was given: give one of them")
-        with scipy.fft.set_workers(parallel):
-            weight = _lambda_of_least_risk(unit, model, problem, method, rng)
-    one_step = schedule is None and tol is None and max_iter is None and start is None
-    choice = choose(model, problem.noise, lam=weight, one_step=one_step)
-    if start is not None and not isinstance(start, State):
-        start = problem.enter(companions.on_unit_scale(start, "start"))
-
-    with scipy.fft.set_workers(parallel):
-        result = pnp_admm(
-            problem.data_term,
-            method,
-            schedule=choice.schedule if schedule is None else schedule,
-            lam=choice.lam,
-            tol=choice.tol if tol is None else tol,
-            max_iter=choice.max_iter if max_iter is None else max_iter,
-            start=start,
-            clip=choice.clip,
-            reference=None if reference is None else companions.on_unit_scale(reference, "reference"),
-            callback=callback,
-        )
-    image = scale.from_unit(result.image)
-    if axis is not None:
-        image = np.moveaxis(image, -1, axis)
-    given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
-    if not intensity:
-        del given["noise"]
-    parameters = replace(
-        result.parameters,
-        model=model,
-        noise=problem.described if intensity else None,
-        data_range=(scale.low, scale.high),
-        chosen=tuple(name for name, value in given.items() if value is None),
+    check_callback(callback)
+    plan = prepare(
+        y,
+        model,
+        denoiser=denoiser,
+        noise=noise,
+        lam=lam,
+        schedule=schedule,
+        iteration=iteration,
+        tol=tol,
+        max_iter=max_iter,
+        start=start,
+        clip=clip,
+        strength=strength,
         tune=tune,
+        reference=reference,
+        channel_axis=channel_axis,
+        spatial_ndim=spatial_ndim,
+        data_range=data_range,
+        workers=workers,
+        rng=rng,
     )
-    return replace(result, image=image, parameters=parameters)
+    return plan.run(callback=callback)
 
 
 class RestoreOptions(TypedDict, total=False):
     """The options of `restore`, which every one-call function takes too."""
 
     denoiser: str | Denoiser
-    noise: float | PoissonGaussian | None
+    noise: float | PoissonGaussian | Literal["auto"] | None
     lam: float | None
     schedule: Schedule | None
+    iteration: str | Iteration
     tol: float | None
     max_iter: int | None
     start: ArrayLike | State | None
+    clip: tuple[float, float] | Literal["auto"] | None
+    strength: float
+    tune: Literal["sure"] | None
     reference: ArrayLike | None
     channel_axis: int | None
+    spatial_ndim: int | None
     data_range: tuple[float, float] | None
     callback: Callable[[State], object] | None
     workers: int | None
-    tune: Literal["sure"] | None
     rng: np.random.Generator | int | None
 
 
+def _with_options(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Show the options of `restore` in the signature of a function that takes them, and blame it for misspelt ones."""
+    own = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    options = [p for name, p in inspect.signature(restore).parameters.items() if name in RestoreOptions.__annotations__]
+    signature = inspect.signature(function).replace(parameters=[*own, *options])
+
+    @functools.wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}: {error}") from None
+        return function(*args, **kwargs)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+@_with_options
 def denoise(y: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
-    """Remove noise; options as in `restore`."""
-    return restore(y, Denoising(), **options)
+    """Remove noise; options as in `restore`.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> noisy = np.eye(16) + np.random.default_rng(0).normal(0, 0.1, (16, 16))
+    >>> pp.denoise(noisy, denoiser="tv").image.shape
+    (16, 16)
+    """
+    return restore(y, Denoising(spatial_ndim=options.get("spatial_ndim") or 2), **options)
 
 
+@_with_options
 def deblur(
     y: ArrayLike,
-    kernel: ArrayLike,
+    kernel: ArrayLike | str,
     *,
     boundary: str = "unknown",
     mask: ArrayLike | None = None,
     **options: Unpack[RestoreOptions],
 ) -> Result:
-    """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`."""
-    model = Deblurring(kernel, boundary=boundary, mask=_mask_channels_last(mask, options))
+    """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`.
+
+    Parameters
+    ----------
+    y : array
+        The blurred image, or volume.
+    kernel : array or str
+        The blur: 2-D, 3-D for volumes, or words such as ``"motion:15,30"`` (`plugplay.kernels.parse`).
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> pp.deblur(np.eye(16), "gaussian:0.5", noise=0.01, denoiser="tv").image.shape
+    (16, 16)
+    """
+    taps = kernels.parse(kernel) if isinstance(kernel, str) else numeric_array(kernel, "kernel")
+    model = Deblurring(taps, boundary=boundary, mask=_mask_inside(y, mask, taps.ndim, options))
     return restore(y, model, **options)
 
 
+@_with_options
 def inpaint(y: ArrayLike, mask: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
-    """Fill in the pixels where the mask is False; options as in `restore`."""
-    return restore(y, Inpainting(_mask_channels_last(mask, options)), **options)
+    """Fill in the pixels where the mask is False; options as in `restore`.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> mask = np.random.default_rng(0).random((16, 16)) < 0.7
+    >>> pp.inpaint(np.where(mask, 0.5, np.nan), mask, noise=0.01, denoiser="tv").image.shape
+    (16, 16)
+    """
+    ndim = options.get("spatial_ndim") or 2
+    return restore(y, Inpainting(_mask_inside(y, mask, ndim, options), spatial_ndim=ndim), **options)
 
 
+@_with_options
 def super_resolve(
     y: ArrayLike,
     factor: int,
-    kernel: ArrayLike | Literal["bicubic"] = "bicubic",
+    kernel: ArrayLike | str = "bicubic",
     *,
     offset: int | None = None,
     boundary: str = "reflect",
     mask: ArrayLike | None = None,
     **options: Unpack[RestoreOptions],
 ) -> Result:
-    """Enlarge an image; options as in `restore`, the others as in `plugplay.models.SuperResolution`."""
-    observed = _mask_channels_last(mask, options)
-    model = SuperResolution(factor, kernel, offset=offset, boundary=boundary, mask=observed)
+    """Enlarge an image; options as in `restore`, the others as in `plugplay.models.SuperResolution`.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> pp.super_resolve(np.eye(16), 2, noise=0.01, denoiser="tv").image.shape
+    (32, 32)
+    """
+    taps: Any = kernel
+    if isinstance(kernel, str) and kernel != "bicubic":
+        taps = kernels.parse(kernel, factor=factor)
+    ndim = 2 if isinstance(taps, str) else np.ndim(taps)
+    observed = _mask_inside(y, mask, ndim, options)
+    model = SuperResolution(factor, taps, offset=offset, boundary=boundary, mask=observed)
     return restore(y, model, **options)
 
 
+@_with_options
 def single_photon(
     bits: ArrayLike | PhotonCounts | str | os.PathLike[str],
     *,
@@ -242,6 +287,8 @@ def single_photon(
     **options: Unpack[RestoreOptions],
 ) -> Result:
     """Reconstruct an image from binary frames; options as in `restore`, the rest as in `models.SinglePhoton`.
+
+    A jot is a tiny binary pixel of such a sensor, which says whether at least `threshold` photons arrived.
 
     Parameters
     ----------
@@ -267,126 +314,33 @@ def single_photon(
         sensor: type[SinglePhoton] = CountedSinglePhoton
         k = bits.oversampling
     else:
-        observed, frames = numeric_array(bits, "bits"), 1
-        axis = options.get("channel_axis")
-        if observed.ndim - (axis is not None) == 3:
-            time = 1 if axis is not None and axis % observed.ndim == 0 else 0
-            frames = observed.shape[time]
-            if frames == 1:  # a cube of one frame is that frame
-                if axis is not None and axis > time:
-                    options["channel_axis"] = axis - 1
-                observed = observed.squeeze(time)
+        observed, frames = _frames_of(numeric_array(bits, "bits"), options)
         sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
     model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
     return restore(observed, model, **options)
 
 
-def _mask_channels_last(mask: ArrayLike | None, options: RestoreOptions) -> Any:
-    """Return a mask that has the axes of y with its channels where models expect them."""
+def _frames_of(bits: NDArray[Any], options: RestoreOptions) -> tuple[NDArray[Any], int]:
+    """Return the bits and their number of frames; a cube of one frame is that frame."""
     axis = options.get("channel_axis")
-    return mask if mask is None or axis is None or np.ndim(mask) != 3 else moved(np.asarray(mask), axis, "mask")
+    if bits.ndim - (axis is not None) != 3:
+        return bits, 1
+    channel = None if axis is None else axis % bits.ndim
+    time = 1 if channel == 0 else 0
+    frames = bits.shape[time]
+    if frames > 1:
+        return bits, frames
+    if channel is not None and channel > time:
+        options["channel_axis"] = channel - 1
+    return bits.squeeze(time), 1
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """What the loop works on: the data term, the level of its noise, and how a first guess enters its domain."""
-
-    data_term: DataTerm
-    noise: float
-    described: float | PoissonGaussian
-    enter: Callable[[FloatArray], FloatArray] = lambda guess: guess
-
-
-def _pose(y: NDArray[Any], model: Model, noise: float | PoissonGaussian | None) -> _Problem:
-    """Bind the model to the observation; noise that grows with the signal is made uniform first."""
-    if not getattr(model, "observes_intensity", True):
-        if noise is not None:
-            raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
-        return _Problem(model.data_term(y), 0.0, 0.0)
-    mask = getattr(model, "mask", None)
-    if isinstance(noise, PoissonGaussian):
-        if not isinstance(model, Denoising | Inpainting):
-            raise ValueError(
-                f"noise=PoissonGaussian(...) works pixel by pixel, so only denoise and inpaint can use it; for "
-                f"{type(model).__name__} give the standard deviation of the noise as a number"
-            )
-        model.data_term(y)  # complains about pixels that are not finite
-        known = estimate_poisson_gaussian(y, noise, mask=mask)
-        observed = y if mask is None else np.where(mask_for(y, mask), y, y.dtype.type(0))
-        stabiliser = Stabiliser.build(observed, known)
-        term = StabilisedTerm(model.data_term(stabiliser.forward(observed)), stabiliser)
-        return _Problem(term, stabiliser.noise, known, stabiliser.forward)
-    data_term = model.data_term(y)
-    frame: Frame = getattr(data_term, "frame", Frame())
-
-    def enter(guess: FloatArray) -> FloatArray:
-        return guess if guess.shape == tuple(data_term.shape) else frame.reflect(guess)
-
-    if noise is None:
-        level = noise_behind(model, estimate_noise(y, mask=mask).sigma)
-    else:
-        level = check_number(noise, "noise", minimum=0)
-    return _Problem(data_term, level, level, enter)
-
-
-def _lambda_of_least_risk(
-    y: FloatArray, model: Model, problem: _Problem, denoiser: Denoiser, rng: np.random.Generator | int | None
-) -> float:
-    if not isinstance(model, LinearGaussianModel) or isinstance(problem.described, PoissonGaussian):
-        raise ValueError(f"tune='sure' needs Gaussian noise on a linear model; got {type(model).__name__}")
-    mask: BoolArray | None = getattr(model, "mask", None)
-    observed = y if mask is None else np.where(mask_for(y, mask), y, y.dtype.type(0))
-    whole_domain = getattr(model, "boundary", None) == "unknown"  # there, forward looks beyond the frame
-
-    def predict(observation: FloatArray, lam: float) -> FloatArray:
-        term = model.data_term(observation)
-        choice = choose(model, problem.noise, lam=lam)
-        v = pnp_admm(
-            term,
-            denoiser,
-            schedule=choice.schedule,
-            lam=lam,
-            tol=choice.tol,
-            max_iter=choice.max_iter,
-            clip=choice.clip,
-        ).state.v
-        return model.forward(v if whole_domain else term.crop(v))
-
-    def deconvolve(observation: FloatArray) -> FloatArray:
-        term = model.data_term(observation)
-        return term.prox(np.zeros(term.shape, observation.dtype), max(problem.noise, MIN_NOISE) ** 2 / IMAGE_VARIANCE)
-
-    start = choose(model, problem.noise).lam
-    source = generator(rng, "tune='sure'")
-    return least_risk(predict, deconvolve, observed, noise=problem.noise, lam=start, rng=source)
-
-
-def _check_model(model: object) -> None:
-    if isinstance(model, type) or not hasattr(model, "data_term"):
-        raise TypeError(f"model must be a model such as plugplay.models.Deblurring(kernel); got {model!r}")
-
-
-@dataclass(frozen=True)
-class _Companions:
-    """How arrays that belong to the restored image, a start or a reference, come to the scale [0, 1]."""
-
-    scale: Scale
-    data_range: tuple[float, float] | None
-    dtype: np.dtype[Any]
-    channel_axis: int | None
-
-    def on_unit_scale(self, value: ArrayLike, name: str) -> FloatArray:
-        array = numeric_array(value, name)
-        # Integers of y's own kind share its range; others mean what their dtype says. Floats are in the units of the
-        # restored image, which are those of y if it is float.
-        shares = array.dtype == self.dtype or (array.dtype.kind == "f" and not self.scale.integer)
-        unit = Scale.of(array, self.data_range if shares else None, name=name).to_unit(array)
-        return unit if self.channel_axis is None else moved(unit, self.channel_axis, name)
-
-
-def make_denoiser(denoiser: str | Denoiser, model: Model, workers: int) -> Denoiser:
-    """Return the denoiser of this name, made for what the model leaves it to remove; a callable stays as it is."""
-    if not isinstance(denoiser, str):
-        return denoiser
-    options: dict[str, Any] = {"workers": workers, "purpose": denoising_purpose(model)}
-    return denoisers.get(denoiser, **{name: value for name, value in options.items() if accepts_option(denoiser, name)})
+def _mask_inside(y: ArrayLike, mask: ArrayLike | None, spatial_ndim: int, options: RestoreOptions) -> Any:
+    """Return a mask that has the axes of y with its channels where models expect them."""
+    if mask is None:
+        return None
+    observed = check_mask(mask, spatial_ndim=spatial_ndim)
+    if observed.ndim == spatial_ndim:
+        return observed
+    axes = Axes.of(np.shape(y), "y", channel_axis=options.get("channel_axis"), spatial_ndim=spatial_ndim)
+    return axes.companion_to_inside(observed, "mask")

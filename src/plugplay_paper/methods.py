@@ -17,7 +17,7 @@ from plugplay.denoisers.base import Denoiser, name_of, open_session
 from plugplay.models import SinglePhoton, SuperResolution
 from plugplay.pnp.admm import pnp_admm
 from plugplay.pnp.schedules import Constant, Schedule
-from plugplay.restoration import make_denoiser, restore
+from plugplay.restoration import restore
 from plugplay_paper.baselines.gaussian_process import gaussian_process_regression
 from plugplay_paper.baselines.images_from_bits import images_from_bits
 from plugplay_paper.baselines.sparse_coding import sparse_coding

@@ -82,7 +82,7 @@ m = pp.models
         (lambda: m.SinglePhoton(2).forward(-IMAGE), "x must not be negative: its minimum is -0.5"),
         (lambda: m.SinglePhoton(2).simulate(IMAGE), "photon noise needs rng="),
         (lambda: pp.kernels.gaussian(0, sigma=1.0), "size must be an integer >= 1"),
-        (lambda: pp.kernels.gaussian((3, 3, 3), sigma=1.0), "size must be one integer or two"),
+        (lambda: pp.kernels.gaussian((3, 3, 3, 3), sigma=1.0), "size must be one integer or two"),
         (lambda: pp.kernels.gaussian(3, sigma=0.0), "sigma must be > 0"),
         (lambda: pp.kernels.motion(0.5), "length must be >= 1"),
         (lambda: pp.kernels.disk("5"), "radius must be a number; got '5'"),

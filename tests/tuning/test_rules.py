@@ -7,9 +7,15 @@ import pytest
 from skimage import data
 
 import plugplay as pp
-from plugplay.tuning.rules import SURE_FACTORS, choose, least_risk
+from plugplay.tuning.risk import FACTORS, least_risk
+from plugplay.tuning.rules import Case
+from plugplay.tuning.rules import choose as choose_for
 
 BLUR = pp.models.Deblurring(pp.kernels.gaussian(9, sigma=1.6))
+
+
+def choose(model, noise, shape=(64, 64), lam=None, **case):
+    return choose_for(Case(traits=model.traits(np.zeros(shape)), noise=noise, **case), lam=lam)
 
 
 def first_sigma(choice):
@@ -32,7 +38,56 @@ def test_more_missing_pixels_ask_for_a_stronger_first_step():
     assert first_sigma(choose(few, 0.01)) > first_sigma(choose(many, 0.01))
 
 
-def test_denoising_is_one_call_of_the_denoiser():
+def test_masks_count_in_the_choice_of_the_first_step():
+    mask = np.random.default_rng(0).random((64, 64)) < 0.1
+    for model in (pp.models.Deblurring, lambda kernel, mask=None: pp.models.SuperResolution(1, kernel, mask=mask)):
+        whole, holes = model(pp.kernels.box(3)), model(pp.kernels.box(3), mask=mask)
+        assert first_sigma(choose(holes, 0.01)) > first_sigma(choose(whole, 0.01))
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8, 20])
+@pytest.mark.parametrize("model", [BLUR, pp.models.SuperResolution(4)], ids=["deblur", "upscale"])
+def test_a_limit_of_iterations_does_not_smooth(model, limit):
+    """Whatever the limit, the last denoising is as gentle as that of a run without one."""
+    choice = choose(model, 0.02, max_iter=limit)
+    rho = choice.schedule.rho0 * choice.schedule.gamma ** (limit - 1)
+    assert np.sqrt(choice.lam / rho) <= 0.0101
+    assert choice.max_iter == limit
+
+
+def test_a_network_ends_where_it_no_longer_helps(camera):
+    class Network:
+        min_sigma = 0.02
+
+        def __init__(self):
+            self.asked = []
+
+        def __call__(self, image, sigma):
+            self.asked.append(sigma)
+            return image / (1 + sigma)
+
+    network = Network()
+    y = BLUR.simulate(camera[:32, :32], noise=0.01, rng=0)
+    result = pp.restore(y, BLUR, noise=0.01, denoiser=network, tol=0)
+    assert result.status is pp.Status.FINISHED
+    assert 0.02 <= min(network.asked) < 0.024
+    assert result.parameters.last_sigma == 0.02
+
+
+def test_half_quadratic_splitting_ends_at_the_noise():
+    choice = choose(BLUR, 0.02, iteration="hqs")
+    sigmas = [np.sqrt(choice.lam / (choice.schedule.rho0 * choice.schedule.gamma**k)) for k in (0, choice.max_iter - 1)]
+    assert sigmas == pytest.approx([49 / 255, 0.02])
+    assert choice.lam == pytest.approx(0.23 * 0.02**2)
+
+
+def test_strength_multiplies_the_automatic_lambda():
+    assert choose(BLUR, 0.02, strength=2.0).lam == pytest.approx(2 * choose(BLUR, 0.02).lam)
+    assert choose(BLUR, 0.02, strength=2.0, lam=1e-4).lam == 1e-4
+
+
+@pytest.mark.parametrize("options", [{}, {"max_iter": 1}, {"max_iter": 7}, {"tol": 1e-3}])
+def test_denoising_is_one_call_of_the_denoiser(options):
     calls = []
 
     def record(image, sigma):
@@ -40,8 +95,8 @@ def test_denoising_is_one_call_of_the_denoiser():
         return image
 
     y = np.random.default_rng(1).normal(0.5, 0.3, (32, 32))
-    result = pp.denoise(y, noise=0.1, denoiser=record)
-    assert result.status is pp.Status.CONVERGED
+    result = pp.denoise(y, noise=0.1, denoiser=record, **options)
+    assert result.status is (pp.Status.CONVERGED)
     assert len(calls) == 1
     assert calls[0][1] == pytest.approx(0.1)
     np.testing.assert_array_equal(calls[0][0], y)  # not clipped
@@ -83,7 +138,7 @@ def test_the_risk_estimate_finds_the_best_of_a_linear_family():
         chosen = least_risk(
             lambda y, lam: y / (1 + lam), lambda y: y, y, noise=noise, lam=1.0, rng=np.random.default_rng(4)
         )
-        errors = {factor: np.mean((y / (1 + factor) - x) ** 2) for factor in SURE_FACTORS}
+        errors = {factor: np.mean((y / (1 + factor) - x) ** 2) for factor in FACTORS}
         assert errors[chosen] == min(errors.values())
 
 
@@ -94,7 +149,7 @@ def test_tuning_by_risk(camera):
     tuned = pp.restore(y, BLUR, denoiser="tv", noise=0.03, tune="sure", rng=0)
     again = pp.restore(y, BLUR, denoiser="tv", noise=0.03, tune="sure", rng=0)
     assert tuned.image.tobytes() == again.image.tobytes()
-    assert tuned.parameters.lam / plain.parameters.lam in [pytest.approx(factor) for factor in SURE_FACTORS]
+    assert tuned.parameters.lam / plain.parameters.lam in [pytest.approx(factor) for factor in FACTORS]
     assert pp.psnr(tuned.image, x) > pp.psnr(plain.image, x) - 0.1
     assert "lam" in tuned.parameters.chosen
 

@@ -1,7 +1,8 @@
-"""Where the colour channels are: users say it by ``channel_axis``, inside they come last."""
+"""Which axes of an array are spatial and which one holds channels: users say it once, inside channels come last."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,35 +12,97 @@ from plugplay.arrays.checks import check_integer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.models.base import Model
+__all__ = ["Axes"]
 
-__all__ = ["channels_last", "image_axis", "moved"]
-
-
-def image_axis(y: NDArray[Any], model: Model, channel_axis: int | None) -> int | None:
-    """Return the axis of the channels in the restored image, from which the axis of the frames is gone."""
-    if channel_axis is None:
-        return None
-    axis = channel_axis % y.ndim
-    return axis - 1 if axis > 0 and getattr(model, "observation_rank", 2) == 3 else axis
+# A last axis of this length, behind two longer ones, is taken for colour.
+_COLOURS = (3, 4)
 
 
-def channels_last(y: NDArray[Any], model: Model, channel_axis: int | None) -> NDArray[Any]:
-    """Return the observation with its channels where models expect them, in the end."""
-    rank = getattr(model, "observation_rank", 2)
-    if channel_axis is None:
-        if y.ndim != rank:
-            hint = "; for colour, say which axis holds the channels with channel_axis=" if y.ndim == rank + 1 else ""
-            raise ValueError(f"y has the shape {y.shape}, but {rank} axes are expected{hint}")
-        return y
-    if y.ndim != rank + 1:
-        raise ValueError(f"y has the shape {y.shape}, but with channel_axis {rank + 1} axes are expected")
-    return moved(y, channel_axis, "y")
+@dataclass(frozen=True)
+class Axes:
+    """The layout of a user's observation.
+
+    Attributes
+    ----------
+    spatial_ndim : int
+        Spatial axes, 2 or 3.
+    leading : int
+        Axes before the spatial ones, such as that of frames.
+    channel : int or None
+        The axis of the channels, counted from 0; None if there are none.
+    guessed : bool
+        Whether the channels were taken for such without having been named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> axes = Axes.of((3, 20, 30), "y", channel_axis=0)
+    >>> axes.to_inside(np.zeros((3, 20, 30)), "y").shape, axes.to_outside(np.zeros((40, 60, 3))).shape
+    ((20, 30, 3), (3, 40, 60))
+    """
+
+    spatial_ndim: int
+    leading: int
+    channel: int | None
+    guessed: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        shape: tuple[int, ...],
+        name: str,
+        *,
+        channel_axis: int | None = None,
+        spatial_ndim: int = 2,
+        leading: int = 0,
+    ) -> Axes:
+        """Find the layout of an array of this shape, or raise."""
+        rank = spatial_ndim + leading
+        if channel_axis is not None:
+            if len(shape) != rank + 1:
+                raise ValueError(f"{name} has the shape {shape}, but with channel_axis {rank + 1} axes are expected")
+            return cls(spatial_ndim, leading, _axis(channel_axis, shape, name))
+        if len(shape) == rank:
+            return cls(spatial_ndim, leading, None)
+        if len(shape) == rank + 1 and shape[-1] in _COLOURS and min(shape[leading:-1]) > max(_COLOURS):
+            return cls(spatial_ndim, leading, rank, guessed=True)
+        hint = ""
+        if len(shape) == rank + 1:
+            hint = "; for colour, say which axis holds the channels with channel_axis="
+            if spatial_ndim == 2 and leading == 0:
+                hint += ", for a volume, spatial_ndim=3"
+        raise ValueError(f"{name} has the shape {shape}, but {rank} axes are expected{hint}")
+
+    def to_inside(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """Return an observation with its channels last."""
+        return array if self.channel is None else _moved(array, self.channel, name)
+
+    def companion_to_inside(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """Return an array that goes with the image (a reference, a mask), with its channels last if it has any."""
+        channel = self._image_channel
+        return array if channel is None or array.ndim != self.spatial_ndim + 1 else _moved(array, channel, name)
+
+    def to_outside(self, image: NDArray[Any]) -> NDArray[Any]:
+        """Return a restored image with its channels where the user has them."""
+        channel = self._image_channel
+        return image if channel is None else np.moveaxis(image, -1, channel)
+
+    @property
+    def _image_channel(self) -> int | None:
+        """The axis of the channels in the restored image, from which the leading axes are gone."""
+        if self.channel is None:
+            return None
+        return max(self.channel - self.leading, 0)
 
 
-def moved(array: NDArray[Any], channel_axis: int, name: str) -> NDArray[Any]:
-    """Return the array with this axis in the end; `name` is what an error calls it."""
-    axis = check_integer(channel_axis, "channel_axis", minimum=-array.ndim)
+def _axis(channel_axis: int, shape: tuple[int, ...], name: str) -> int:
+    axis = check_integer(channel_axis, "channel_axis", minimum=-len(shape))
+    if axis >= len(shape):
+        raise ValueError(f"channel_axis is {axis}, but {name} has the shape {shape}")
+    return axis % len(shape)
+
+
+def _moved(array: NDArray[Any], axis: int, name: str) -> NDArray[Any]:
     if axis >= array.ndim:
         raise ValueError(f"channel_axis is {axis}, but {name} has the shape {array.shape}")
     return np.moveaxis(array, axis, -1)

@@ -20,6 +20,7 @@ __all__ = [
     "check_number",
     "check_rank",
     "check_same_shape",
+    "check_spatial_ndim",
     "check_workers",
     "float_image",
     "frozen",
@@ -46,11 +47,11 @@ def numeric_array(value: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
-def float_image(value: ArrayLike, name: str, *, finite: bool = True) -> FloatArray:
-    """Return `value` as a float32 or float64 image ``(H, W)`` or ``(H, W, C)``, without copying if possible.
+def float_image(value: ArrayLike, name: str, *, finite: bool = True, spatial_ndim: int = 2) -> FloatArray:
+    """Return `value` as a float32 or float64 image, without copying if possible.
 
-    Integers are refused, not scaled: only `plugplay.restore` and the one-call functions know about the scale
-    of files.
+    Images are ``(H, W)`` or ``(H, W, C)``; with three spatial axes ``(D, H, W)`` or ``(D, H, W, C)``. Integers are
+    refused, not scaled: only `plugplay.restore` and the one-call functions know about the scale of files.
     """
     array = numeric_array(value, name)
     if array.dtype.kind != "f":
@@ -58,7 +59,7 @@ def float_image(value: ArrayLike, name: str, *, finite: bool = True) -> FloatArr
             f"{name} has dtype {array.dtype}, but floats on the scale [0, 1] are needed here: convert it first "
             f"(for 8-bit images, {name} / 255) or call plugplay.restore, which scales integers by itself"
         )
-    check_rank(array, name)
+    check_rank(array, name, spatial_ndim)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
     if finite:
@@ -66,10 +67,11 @@ def float_image(value: ArrayLike, name: str, *, finite: bool = True) -> FloatArr
     return array
 
 
-def check_rank(array: NDArray[Any], name: str) -> None:
-    """Accept ``(H, W)`` and ``(H, W, C)`` only."""
-    if array.ndim not in (2, 3):
-        raise ValueError(f"{name} must have the shape (H, W) or (H, W, C); got the shape {array.shape}")
+def check_rank(array: NDArray[Any], name: str, spatial_ndim: int = 2) -> None:
+    """Accept the spatial axes with or without channels only."""
+    if array.ndim not in (spatial_ndim, spatial_ndim + 1):
+        wanted = "(H, W) or (H, W, C)" if spatial_ndim == 2 else "(D, H, W) or (D, H, W, C)"
+        raise ValueError(f"{name} must have the shape {wanted}; got the shape {array.shape}")
 
 
 def check_finite(array: NDArray[Any], name: str) -> None:
@@ -91,7 +93,7 @@ def check_same_shape(array: NDArray[Any], shape: tuple[int, ...], name: str, wha
         raise ValueError(f"{name} has the shape {array.shape}, but {what} has {shape}")
 
 
-def check_mask(value: ArrayLike, name: str = "mask") -> BoolArray:
+def check_mask(value: ArrayLike, name: str = "mask", *, spatial_ndim: int = 2) -> BoolArray:
     """Return a boolean mask, True where a pixel was observed."""
     mask = numeric_array(value, name)
     if mask.dtype != np.bool_:
@@ -99,7 +101,7 @@ def check_mask(value: ArrayLike, name: str = "mask") -> BoolArray:
             f"{name} must be boolean, True where a pixel was observed; got dtype {mask.dtype}. "
             f"Write {name} > 0 (or == 0, if it marks the missing pixels)"
         )
-    check_rank(mask, name)
+    check_rank(mask, name, spatial_ndim)
     if not mask.any():
         raise ValueError(f"{name} marks no pixel as observed: True means observed, False means missing")
     return mask
@@ -150,6 +152,14 @@ def check_integer(value: object, name: str, *, minimum: int) -> int:
     if value < minimum:
         raise ValueError(f"{name} must be an integer >= {minimum}; got {value!r}")
     return int(value)
+
+
+def check_spatial_ndim(value: object) -> int:
+    """Return the number of spatial axes, 2 or 3."""
+    number = check_integer(value, "spatial_ndim", minimum=2)
+    if number > 3:
+        raise ValueError(f"spatial_ndim must be 2 (images) or 3 (volumes); got {number}")
+    return number
 
 
 def check_choice(value: object, name: str, choices: tuple[str, ...]) -> str:

@@ -11,14 +11,14 @@ __all__ = ["fill_from_nearest", "mask_for", "observed_values"]
 
 
 def mask_for(image: FloatArray, mask: BoolArray) -> BoolArray:
-    """Return the mask in the shape of `image`; a gray mask serves all channels of a colour image."""
+    """Return the mask in the shape of `image`; a mask without channels serves all channels of a colour image."""
     if mask.shape == image.shape:
         return mask
-    if mask.ndim == 2 and mask.shape == image.shape[:2]:
+    if mask.shape == image.shape[:-1]:
         return np.broadcast_to(mask[..., None], image.shape)
     raise ValueError(
         f"the mask has the shape {mask.shape}, but the image has {image.shape}; a mask has the image's shape, "
-        "or its first two axes"
+        "or its spatial axes"
     )
 
 
@@ -29,10 +29,12 @@ def observed_values(y: FloatArray, mask: BoolArray) -> FloatArray:
     return observed
 
 
-def fill_from_nearest(image: FloatArray, mask: BoolArray) -> FloatArray:
+def fill_from_nearest(image: FloatArray, mask: BoolArray, *, spatial_ndim: int = 2) -> FloatArray:
     """Return `image` with every pixel where `mask` is False replaced by the nearest one where it is True."""
-    if image.ndim == 3:
-        channels = [fill_from_nearest(image[..., c], mask[..., c]) for c in range(image.shape[2])]
+    if image.ndim > spatial_ndim:
+        channels = [
+            fill_from_nearest(image[..., c], mask[..., c], spatial_ndim=spatial_ndim) for c in range(image.shape[-1])
+        ]
         return np.stack(channels, axis=-1)
     if mask.all():
         return image.copy()

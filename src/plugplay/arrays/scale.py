@@ -1,79 +1,190 @@
-"""The scale of images: whatever the user's numbers mean, everything inside works on [0, 1]."""
+"""The scale of images: what the user's numbers mean, and the range in which denoisers see them.
+
+Two ranges. The **nominal** one gives numbers their meaning: ``data_range``, else the range of an integer dtype, else
+(0, 1). Noise levels, lambda and restored images of integers refer to it. The **working** one is what the denoiser
+sees as [0, 1]: the nominal range, unless the data lie in a corner of it or far outside. Then it follows from the data,
+so that counts of 86 to 250 in 16 bits are not a black image. It never clips the data.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, check_interval
+from plugplay.arrays.checks import BoolArray, FloatArray, check_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Scale"]
+__all__ = ["Scale", "nominal_range"]
+
+# Data that fill less of the nominal range than this share get a working range of their own.
+MIN_SHARE = 0.25
+# Its ends are quantiles, which a few hot or dead pixels do not move, and a margin beyond them, as a share of the width.
+QUANTILES = (0.001, 0.999)
+MARGIN = 0.1
+# More pixels do not change the quantiles.
+MAX_SAMPLES = 1_000_000
+
+
+def nominal_range(dtype: np.dtype[Any], data_range: tuple[float, float] | None = None) -> tuple[float, float]:
+    """Return the values that mean black and white: those given, the range of integers, (0, 1) for floats.
+
+    Examples
+    --------
+    >>> nominal_range(np.dtype(np.uint8)), nominal_range(np.dtype(np.float32))
+    ((0.0, 255.0), (0.0, 1.0))
+    """
+    if data_range is not None:
+        low, high = check_interval(data_range, "data_range")
+        if not math.isfinite(high - low) or (dtype == np.float32 and high - low > float(np.finfo(np.float32).max)):
+            raise ValueError(f"data_range must be a range that {dtype} can hold; got {data_range!r}")
+        return low, high
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return float(limits.min), float(limits.max)
+    return 0.0, 1.0
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The values that become 0 and 1.
+    """The values that become 0 and 1, as the user means them and as the denoiser sees them.
 
     Attributes
     ----------
     low, high : float
-        They become 0 and 1.
+        The nominal range.
     integer : bool
-        Whether the input had integers; the restored image then stays on [0, 1].
+        Whether the input had integers; the restored image then comes back on [0, 1].
+    offset, gain : float
+        A value t on the nominal scale becomes ``gain * t + offset`` on the working scale.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Scale.of(np.array([[0, 51, 255]], np.uint8)).to_unit(np.array([[0, 51, 255]], np.uint8))
+    >>> scale = Scale.of(np.array([[0, 51, 255]], np.uint8))
+    >>> scale.to_working(np.array([[0, 51, 255]], np.uint8))
     array([[0. , 0.2, 1. ]], dtype=float32)
     """
 
     low: float
     high: float
     integer: bool
+    offset: float = 0.0
+    gain: float = 1.0
 
     @classmethod
-    def of(cls, array: NDArray[Any], data_range: tuple[float, float] | None = None, *, name: str = "y") -> Scale:
-        """Find the scale: the one given, the dtype's range for integers, (0, 1) for floats."""
-        integer = array.dtype.kind in "biu"
-        if data_range is not None:
-            low, high = check_interval(data_range, "data_range")
-        elif array.dtype == np.bool_:
-            low, high = 0.0, 1.0
-        elif integer:
-            limits = np.iinfo(array.dtype)
-            low, high = float(limits.min), float(limits.max)
-        else:
-            low, high = 0.0, 1.0
-        finite = array[np.isfinite(array)]
-        if finite.size and not integer:
-            lowest, highest, width = float(finite.min()), float(finite.max()), high - low
-            if lowest < low - width or highest > high + width:
-                raise ValueError(
-                    f"{name} has values from {lowest:g} to {highest:g}, far outside the range ({low:g}, {high:g}); "
-                    "say which values mean black and white with data_range=(low, high)"
-                )
-        return cls(low, high, integer)
+    def nominal_of(cls, dtype: np.dtype[Any], data_range: tuple[float, float] | None = None) -> Scale:
+        """Return the scale whose working range is the nominal one."""
+        return cls(*nominal_range(dtype, data_range), integer=dtype.kind in "biu")
 
-    def to_unit(self, array: NDArray[Any]) -> FloatArray:
-        """Return the array as floats on [0, 1]; small integers become float32, wider ones float64."""
+    @classmethod
+    def of(
+        cls,
+        array: NDArray[Any],
+        data_range: tuple[float, float] | None = None,
+        *,
+        observed: BoolArray | None = None,
+        movable: bool = True,
+    ) -> Scale:
+        """Find both ranges.
+
+        Parameters
+        ----------
+        array : array
+            The observation.
+        data_range : (float, float), optional
+            The values that mean black and white.
+        observed : array of bool, optional
+            True where the observation counts.
+        movable : bool
+            Whether black may move to another value: only if the model maps constants to themselves. Without it the
+            working range begins at the nominal black.
+        """
+        nominal = cls.nominal_of(array.dtype, data_range)
+        low, high = nominal.low, nominal.high
+        found = _quantiles(array, observed)
+        if found is None or array.dtype == np.bool_:
+            return nominal
+        first, last = ((value - low) / (high - low) for value in found)
+        if last - first >= MIN_SHARE and first >= -1 and last <= 2:
+            return nominal
+        if not movable:
+            peak = max(abs(first), abs(last))
+            return nominal if peak == 0 else cls(low, high, nominal.integer, 0.0, 1 / ((1 + MARGIN) * peak))
+        width = last - first
+        if width <= 1e-9 * max(abs(first), abs(last), 1e-3):  # a constant image has no range of its own
+            return nominal if 0 <= first <= 1 else cls(low, high, nominal.integer, 0.5 - first, 1.0)
+        black, white = first - MARGIN * width, last + MARGIN * width
+        return cls(low, high, nominal.integer, -black / (white - black), 1 / (white - black))
+
+    @property
+    def nominal(self) -> tuple[float, float]:
+        """The values that mean black and white."""
+        return self.low, self.high
+
+    @property
+    def working(self) -> tuple[float, float]:
+        """The values that the denoiser sees as 0 and 1."""
+        width = self.high - self.low
+        return (self.low - self.offset / self.gain * width, self.low + (1 - self.offset) / self.gain * width)
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether both ranges are the same."""
+        return (self.offset, self.gain) == (0.0, 1.0)
+
+    def to_working(self, array: NDArray[Any]) -> FloatArray:
+        """Return the array as floats on the working scale; small integers become float32, wider ones float64."""
         if array.dtype.kind in "biu":
             dtype = np.dtype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
         else:
             dtype = np.dtype(np.float32 if array.dtype.itemsize <= 4 else np.float64)
-        if (self.low, self.high) == (0.0, 1.0):
+        if (self.low, self.high) == (0.0, 1.0) and self.is_nominal:
             return array.astype(dtype)
         # In double precision, so that the ends of the range become exactly 0 and 1.
-        unit: FloatArray = ((array.astype(np.float64) - self.low) / (self.high - self.low)).astype(dtype)
-        return unit
+        unit = (array.astype(np.float64) - self.low) / (self.high - self.low)
+        if not self.is_nominal:
+            unit = unit * self.gain + self.offset
+        return unit.astype(dtype)
 
-    def from_unit(self, image: FloatArray) -> FloatArray:
-        """Return an image on [0, 1] in the units of float input; for integer input it stays as it is."""
-        if self.integer or (self.low, self.high) == (0.0, 1.0):
+    def interval_to_working(self, interval: tuple[float, float]) -> tuple[float, float]:
+        """Return an interval of the nominal scale on the working one."""
+        return self.gain * interval[0] + self.offset, self.gain * interval[1] + self.offset
+
+    def interval_to_nominal(self, interval: tuple[float, float]) -> tuple[float, float]:
+        """Return an interval of the working scale on the nominal one."""
+        return (interval[0] - self.offset) / self.gain, (interval[1] - self.offset) / self.gain
+
+    def nominal_to_working(self, unit: FloatArray) -> FloatArray:
+        """Return values of the nominal scale on the working one."""
+        return unit if self.is_nominal else (unit.astype(np.float64) * self.gain + self.offset).astype(unit.dtype)
+
+    def to_nominal(self, image: FloatArray) -> FloatArray:
+        """Return an image of the working scale on the nominal one."""
+        if self.is_nominal:
             return image
-        return (image * (self.high - self.low) + self.low).astype(image.dtype)
+        return ((image.astype(np.float64) - self.offset) / self.gain).astype(image.dtype)
+
+    def from_working(self, image: FloatArray) -> FloatArray:
+        """Return an image of the working scale in the units of float input, or on [0, 1] for integers."""
+        unit = self.to_nominal(image)
+        if self.integer or (self.low, self.high) == (0.0, 1.0):
+            return unit
+        return (unit * (self.high - self.low) + self.low).astype(image.dtype)
+
+
+def _quantiles(array: NDArray[Any], observed: BoolArray | None) -> tuple[float, float] | None:
+    """Return a low and a high quantile of what was observed and is finite; None if there is nothing."""
+    step = max(1, array.size // MAX_SAMPLES)
+    values = array.ravel()[::step]
+    if observed is not None:
+        values = values[observed.ravel()[::step]]
+    values = values[np.isfinite(values)].astype(np.float64)
+    if values.size == 0:
+        return None
+    low, high = np.quantile(values, QUANTILES)
+    return float(low), float(high)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plugplay.checks.report import Check
-from plugplay.models.base import LeastSquares
+from plugplay.models.description import declared_lipschitz
 from plugplay.pnp.schedules import Adaptive, Monotone
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ FACTOR = 10.0
 def bounded_gradient(data_term: DataTerm) -> Check:
     """Check Assumption 1: the gradient of f is bounded on [0, 1]."""
     name = "Assumption 1, the gradient of f is bounded on [0, 1]"
-    if isinstance(data_term, LeastSquares):
-        return Check(name, True, "f is quadratic, so its gradient is affine")
+    constant = declared_lipschitz(data_term)
+    if constant is not None and math.isfinite(constant):
+        return Check(name, True, f"the model says that it has the Lipschitz constant {constant:.4g}")
     for end, inward in ((0.0, 1.0), (1.0, -1.0)):
         sizes = [_gradient(data_term, end + inward * distance) for distance in DISTANCES]
         if not np.isfinite([_gradient(data_term, end), *sizes]).all() or sizes[-1] > FACTOR * sizes[1]:

@@ -45,7 +45,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.pnp.results import History
+    from plugplay.pnp.state import History
 
 __all__ = ["Bounds", "exponent", "measured_constants"]
 

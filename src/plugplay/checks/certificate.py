@@ -18,6 +18,8 @@ class Certificate:
 
     Attributes
     ----------
+    iteration : str
+        The iteration that the certificate speaks of; the theorem is about ``"admm"``.
     rule : str
         The schedule's name.
     status : Status
@@ -38,6 +40,7 @@ class Certificate:
         What the theorem assumes.
     """
 
+    iteration: str
     rule: str
     status: Status
     constant: float
@@ -84,7 +87,7 @@ class Certificate:
         return f"{promised}, and its own factor in the second half of the run is {self.rate:.3g} ({pace})"
 
     def __str__(self) -> str:
-        lines = [f"certify: {self.verdict}"]
+        lines = [f"certify ({self.iteration}): {self.verdict}"]
         lines += [
             f"C = {self.constant:.3g}, L = {self.slope:.3g}, C' = {self.c_prime:.3g}; "
             f"the largest delta sqrt(rho) is {self.largest:.3g}"
@@ -98,6 +101,7 @@ class Certificate:
             "verdict": self.verdict,
             "behaved": self.behaved,
             "covered": self.covered,
+            "iteration": self.iteration,
             "rule": self.rule,
             "status": self.status.name,
             **{name: value if math.isfinite(value := getattr(self, name)) else None for name in figures},

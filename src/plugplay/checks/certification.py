@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,15 +15,16 @@ from plugplay.checks.certificate import Certificate
 from plugplay.checks.denoiser_report import DenoiserReport
 from plugplay.checks.probe import DenoiserFailedError, Probe
 from plugplay.checks.report import Check
-from plugplay.denoisers.base import Denoiser, get, name_of
+from plugplay.denoisers.base import Denoiser, name_of
 from plugplay.pnp.schedules import Monotone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plugplay.models.base import DataTerm
-    from plugplay.pnp.results import History, Result
+    from plugplay.pnp.results import Result
     from plugplay.pnp.schedules import Schedule
+    from plugplay.pnp.state import History
 
 __all__ = ["certify"]
 
@@ -37,7 +38,7 @@ GROWTH = 0.5
 def certify(
     result: Result,
     data_term: DataTerm,
-    denoiser: Denoiser | str | DenoiserReport,
+    denoiser: Denoiser | str | DenoiserReport | None = None,
     *,
     constant: float | None = None,
     rng: np.random.Generator | int = 0,
@@ -55,8 +56,9 @@ def certify(
         What `plugplay.restore` or `plugplay.pnp_admm` returned.
     data_term : DataTerm
         f, on the scale [0, 1]: ``result.parameters.model.data_term(y)``.
-    denoiser : callable, str or DenoiserReport
-        The denoiser of the run, which is tried on about 200 small images, or what `plugplay.check_denoiser` said
+    denoiser : callable, str or DenoiserReport, optional
+        The denoiser of the run, which is tried on about 200 small images; by default, or by its name, as it was fitted
+        to the problem. Or what `plugplay.check_denoiser` said
         about it.
     constant : float, optional
         C of Definition 1, if it is known. Default: the largest value on the run.
@@ -78,14 +80,23 @@ def certify(
     >>> certificate.behaved, certificate.covered
     (True, True)
     """
+    if result.parameters.iteration != "admm":
+        raise ValueError(
+            f"Theorem 1 is about Plug-and-Play ADMM, but the run was made with the iteration "
+            f"{result.parameters.iteration!r}"
+        )
+    if denoiser is None:
+        denoiser = result.parameters.denoiser
     _check_belongs(result, data_term, denoiser)
+    if isinstance(denoiser, str):  # the one that ran, not another of that name
+        denoiser = cast("Denoiser", result.parameters.prepared)
     history, schedule = result.history, result.parameters.schedule
     known = None if constant is None else check_number(constant, "constant", minimum=0)
     found = _searched(denoiser, generator(rng, "certify"))
     rounding = 8 * float(np.finfo(result.state.x.dtype).eps)
     c, slopes = measured_constants(history, rounding)
     bounds = Bounds(
-        lam=result.parameters.lam,
+        lam=float(history.rho[0] * history.sigma[0] ** 2),  # on the scale of the iterates
         constant=_largest(c) if known is None else known,
         slope=_largest(slopes),
         rho=history.rho,
@@ -109,6 +120,7 @@ def certify(
         ),
     )
     return Certificate(
+        iteration=result.parameters.iteration,
         rule=type(schedule).__name__,
         status=result.status,
         constant=bounds.constant,
@@ -141,10 +153,10 @@ def _check_belongs(result: Result, data_term: DataTerm, denoiser: Denoiser | str
         raise ValueError(f"the run was made with the denoiser {result.parameters.denoiser!r}, not with {name!r}")
 
 
-def _searched(denoiser: Denoiser | str | DenoiserReport, rng: np.random.Generator) -> Boundedness | None:
+def _searched(denoiser: Denoiser | DenoiserReport, rng: np.random.Generator) -> Boundedness | None:
     if isinstance(denoiser, DenoiserReport):
         return denoiser.boundedness
-    probe = Probe(get(denoiser) if isinstance(denoiser, str) else denoiser)
+    probe = Probe(denoiser)
     try:
         return boundedness(probe, size=SIZE, steps=STEPS, rng=rng)
     except DenoiserFailedError:

@@ -9,6 +9,7 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray, float_image
 from plugplay.checks.report import Check, Report
+from plugplay.models.description import has_adjoint, lower_bound_of, spatial_ndim_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ def check_model(
     True
     """
     generator = np.random.default_rng(rng)
-    image = float_image(x, "x").astype(np.float64)
+    image = float_image(x, "x", spatial_ndim=spatial_ndim_of(model, None)).astype(np.float64)
     observation = model.simulate(image, rng=generator) if y is None else np.asarray(y)  # type: ignore[attr-defined]
     inspector = _Inspector(model, image, observation, generator)
     return Report(f"check_model({type(model).__name__})", tuple(inspector.checks()))
@@ -75,7 +76,7 @@ class _Inspector:
 
     def checks(self) -> Iterator[Check]:
         yield from self._forward()
-        if hasattr(self.model, "adjoint"):
+        if has_adjoint(self.model):
             yield self._adjoint()
         term = self.model.data_term(self.y)
         yield self._start(term)
@@ -156,7 +157,7 @@ class _Inspector:
     def _stationarity(self, term: DataTerm, x: FloatArray, v: FloatArray, rho: float) -> tuple[float, float]:
         slope = term.gradient(x) + rho * (x - v)
         # Where a constraint x >= bound holds the solution, only a slope that points outside may remain.
-        held = x <= getattr(term, "lower_bound", -np.inf)
+        held = x <= lower_bound_of(term)
         slope = np.where(held, np.minimum(slope, 0.0), slope)
         before = term.gradient(self._interior(term))
         scale = np.sqrt(_inner(before, before)) + rho * np.sqrt(_inner(v, v))

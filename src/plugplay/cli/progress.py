@@ -13,7 +13,7 @@ from rich.progress import Progress as RichProgress
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from plugplay.pnp.results import State
+    from plugplay.pnp.state import State
     from plugplay_paper.cells.base import Cell
 
 __all__ = ["CellProgress", "Progress"]

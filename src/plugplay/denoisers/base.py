@@ -20,6 +20,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray
+from plugplay.traits import Traits
 
 __all__ = [
     "BUILT_IN",
@@ -192,13 +193,28 @@ def get(name: str, **options: Any) -> Denoiser:
     return denoiser
 
 
+def prepare_denoiser(denoiser: str | Denoiser, traits: Traits, workers: int) -> Denoiser:
+    """Return a denoiser fitted to a problem: made by its name if it is one, and then by ``prepared``."""
+    if not isinstance(denoiser, str):
+        return denoiser
+    purpose = {"white": "denoising", "coloured": "restoration", "shot": "photons"}[traits.leaves]
+    options = {"workers": workers, "purpose": purpose}
+    return get(denoiser, **{name: value for name, value in options.items() if accepts_option(denoiser, name)})
+
+
+def min_sigma_of(denoiser: Denoiser) -> float:
+    """Return the level below which a denoiser no longer improves an image."""
+    return float(getattr(denoiser, "min_sigma", 0.0))
+
+
 def accepts_option(name: str, option: str) -> bool:
     """Tell whether the denoiser called `name` has an option called `option`."""
     return option in inspect.signature(_factory(name)).parameters
 
 
-def open_session(denoiser: Denoiser) -> Denoiser:
+def open_session(denoiser: Denoiser, progress: Callable[[float], object] | None = None) -> Denoiser:
     """Return what one restoration should call: the denoiser's session if it offers one, else itself."""
+    del progress
     return denoiser.session() if isinstance(denoiser, SessionDenoiser) else denoiser
 
 

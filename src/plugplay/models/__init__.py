@@ -1,11 +1,13 @@
 """Models: what happened to the image."""
 
-from plugplay.models.base import DataTerm, LeastSquares, LinearGaussianModel, Model
+from plugplay.models.base import DataTerm, LinearGaussianModel, Model
 from plugplay.models.deblurring import Deblurring
 from plugplay.models.denoising import Denoising
 from plugplay.models.inpainting import Inpainting
+from plugplay.models.likelihoods.gaussian import LeastSquares
 from plugplay.models.single_photon import SinglePhoton
 from plugplay.models.super_resolution import SuperResolution
+from plugplay.traits import Traits
 
 __all__ = [
     "DataTerm",
@@ -17,4 +19,5 @@ __all__ = [
     "Model",
     "SinglePhoton",
     "SuperResolution",
+    "Traits",
 ]

@@ -1,8 +1,9 @@
 """What a model and a data term are, and what all linear models with Gaussian noise share.
 
 A **model** describes physics and knows no observation. A **data term** is a model bound to an observation y: the
-function f that Algorithm 1 minimises together with the prior. To write a model of your own, give it
-``forward``, ``simulate`` and ``data_term``; `plugplay.check_model` tells whether it is right.
+function f that Algorithm 1 minimises together with the prior. To write a model of your own, give it ``forward``,
+``adjoint``, ``simulate`` and ``data_term``; `plugplay.check_model` tells whether it is right. What it leaves out of the
+optional members is measured or assumed with caution: see `plugplay.models.description`.
 """
 
 from __future__ import annotations
@@ -18,16 +19,9 @@ from plugplay.arrays.records import Fingerprinted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "DataTerm",
-    "LeastSquares",
-    "LinearGaussianModel",
-    "Model",
-    "ProxSession",
-    "WarmDataTerm",
-    "check_step",
-    "open_steps",
-]
+    from plugplay.traits import Traits
+
+__all__ = ["DataTerm", "LinearGaussianModel", "Model", "ProxSession", "WarmDataTerm", "check_step"]
 
 
 class DataTerm(Protocol):
@@ -64,6 +58,10 @@ class DataTerm(Protocol):
         """Return the part of x that lies in the observed frame."""
         ...
 
+    def enter(self, image: FloatArray) -> FloatArray:
+        """Return an x whose crop is `image`; the inverse of `crop`."""
+        ...
+
 
 class ProxSession(Protocol):
     """The proximal steps of one restoration, which may remember the previous one."""
@@ -72,13 +70,17 @@ class ProxSession(Protocol):
         """Return ``argmin_x f(x) + rho/2 ||x - v||²``."""
         ...
 
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a user should know about the steps so far, in plain sentences."""
+        ...
+
 
 @runtime_checkable
 class WarmDataTerm(Protocol):
     """A data term whose proximal step is iterative and profits from the previous one."""
 
-    def session(self) -> ProxSession:
-        """Return proximal steps with a memory of their own, for one restoration."""
+    def session(self, rtol: float = ...) -> ProxSession:
+        """Return proximal steps with a memory of their own, to this relative residual, for one restoration."""
         ...
 
 
@@ -97,10 +99,14 @@ class Model(Protocol):
 class LinearGaussianModel(ABC, Fingerprinted):
     """Base of the models y = G x + Gaussian noise."""
 
-    #: Observations are images on the same scale as x (and not, for instance, photon counts).
-    observes_intensity: ClassVar[bool] = True
-    #: The rank of a gray observation; a colour one has a channel axis more.
-    observation_rank: ClassVar[int] = 2
+    #: Axes of an observation before the spatial ones, such as that of frames.
+    leading_axes: ClassVar[int] = 0
+    #: Number of spatial axes, 2 or 3.
+    spatial_ndim: int
+
+    @abstractmethod
+    def traits(self, y: FloatArray) -> Traits:
+        """Return what this model says about itself and the observation `y`, whose channels come last."""
 
     @abstractmethod
     def forward(self, x: FloatArray) -> FloatArray:
@@ -132,7 +138,7 @@ class LinearGaussianModel(ABC, Fingerprinted):
             The observation, neither clipped nor quantised.
         """
         noise = check_number(noise, "noise", minimum=0)
-        clean = self.forward(float_image(x, "x"))
+        clean = self.forward(float_image(x, "x", spatial_ndim=self.spatial_ndim))
         if noise == 0:
             return clean
         drawn = generator(rng, "noise").standard_normal(clean.shape, dtype=np.float64)
@@ -141,50 +147,6 @@ class LinearGaussianModel(ABC, Fingerprinted):
     def _observed(self, noise: FloatArray) -> FloatArray:
         """Return the noise where there is an observation; models with a mask override this."""
         return noise
-
-
-class LeastSquares(ABC, Fingerprinted):
-    """Base of the data terms ``f(x) = ½ ||G x - y||²``; the paper leaves out the ½ but means it."""
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, ...]:
-        """Shape of x."""
-
-    @abstractmethod
-    def prox(self, v: FloatArray, rho: float) -> FloatArray:
-        """Return ``(GᵀG + rho I)⁻¹ (Gᵀy + rho v)``."""
-
-    @abstractmethod
-    def start(self) -> FloatArray:
-        """Return a finite first guess of x."""
-
-    @abstractmethod
-    def _residual(self, x: FloatArray) -> FloatArray:
-        """Return G x - y."""
-
-    @abstractmethod
-    def _adjoint(self, residual: FloatArray) -> FloatArray:
-        """Return Gᵀ of something that has the shape of y."""
-
-    def crop(self, x: FloatArray) -> FloatArray:
-        """Return the part of x that lies in the observed frame: all of it."""
-        return x
-
-    def value(self, x: FloatArray) -> float:
-        """Return ``½ ||G x - y||²``."""
-        check_same_shape(x, self.shape, "x", "the unknown image")
-        return 0.5 * float(np.sum(np.square(self._residual(x), dtype=np.float64)))
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        """Return ``Gᵀ (G x - y)``."""
-        check_same_shape(x, self.shape, "x", "the unknown image")
-        return self._adjoint(self._residual(x))
-
-
-def open_steps(data_term: DataTerm) -> ProxSession:
-    """Return what one restoration should call: the data term's session if it offers one, else itself."""
-    return data_term.session() if isinstance(data_term, WarmDataTerm) else data_term
 
 
 def check_step(v: FloatArray, rho: float, shape: tuple[int, ...]) -> None:

@@ -15,9 +15,11 @@ A mask of dead pixels and an unknown outside are one problem, a masked observati
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.fft
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_choice, check_mask, float_image, frozen
 from plugplay.arrays.masks import fill_from_nearest, mask_for, observed_values
@@ -27,6 +29,7 @@ from plugplay.models.likelihoods.gaussian import CircularTerm, MaskedTerm
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.interpolation import bicubic_upsample
 from plugplay.models.operators.polyphase import SampledBlur
+from plugplay.traits import Traits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["BOUNDARIES", "BlurModel", "check_boundary", "check_optional_mask"]
 
 BOUNDARIES = ("circular", "reflect", "unknown")
+# Frequencies along each axis at which a model tells its spectrum.
+SPECTRUM_GRID = 64
 
 
 class BlurModel(LinearGaussianModel):
@@ -45,11 +50,35 @@ class BlurModel(LinearGaussianModel):
     boundary: str
     mask: BoolArray | None
 
+    @property
+    def spatial_ndim(self) -> int:  # type: ignore[override]  # follows from the kernel, and cannot be set
+        """Number of spatial axes: that of the kernel."""
+        return self.kernel.ndim
+
+    def traits(self, y: FloatArray) -> Traits:
+        """Return what this model says about itself."""
+        observed = None if self.mask is None else mask_for(y, self.mask)
+        seen = 1.0 if self.mask is None else float(self.mask.mean())
+        # A grid fine enough for the kernel, however large the image is.
+        grid = tuple(max(SPECTRUM_GRID, n) for n in self.kernel.shape)
+        spectrum = np.square(np.abs(scipy.fft.fftn(self.kernel, grid)))
+        mass = float(self.kernel.sum())
+        return Traits(
+            spatial_ndim=self.spatial_ndim,
+            unknowns_per_sample=float(self.factor) ** self.spatial_ndim / seen,
+            decimation=float(self.factor),
+            spectrum=spectrum,
+            norm=math.sqrt(float(spectrum.max())),
+            constant_gain=mass,
+            leaves="coloured",
+            observed=observed,
+        )
+
     def forward(self, x: ArrayLike) -> FloatArray:
         """Return G x; for an unknown boundary x is larger than the frame (the valid convolution)."""
-        image = float_image(x, "x")
+        image = float_image(x, "x", spatial_ndim=self.spatial_ndim)
         margin = self._margin()
-        if any(n % self.factor for n in image.shape[:2]):
+        if any(n % self.factor for n in image.shape[: self.spatial_ndim]):
             raise ValueError(f"x has the shape {image.shape}, which is not divisible by the factor {self.factor}")
         if self.boundary == "reflect":
             image = margin.scaled(self.factor).reflect(image)
@@ -58,7 +87,7 @@ class BlurModel(LinearGaussianModel):
 
     def adjoint(self, y: ArrayLike) -> FloatArray:
         """Return Gᵀ y."""
-        samples = self._where_observed(float_image(y, "y", finite=self.mask is None))
+        samples = self._where_observed(self._samples(y))
         margin = self._margin()
         if self.boundary != "circular":
             samples = margin.embed(samples)
@@ -67,20 +96,18 @@ class BlurModel(LinearGaussianModel):
 
     def data_term(self, y: ArrayLike) -> CircularTerm | MaskedTerm:
         """Return ``f(x) = ½ ||G x - y||²``; values of y where the mask is False are ignored."""
-        samples = float_image(y, "y", finite=self.mask is None)
+        samples = self._samples(y)
         if self.mask is not None:
             observed = mask_for(samples, self.mask)
             samples = observed_values(samples, self.mask)
         else:
             observed = np.ones(samples.shape, np.bool_)
-        self._check_fits(tuple(self.factor * n for n in samples.shape[:2]))
-        guess = fill_from_nearest(samples, observed)
+        self._check_fits(tuple(self.factor * n for n in samples.shape[: self.spatial_ndim]))
+        guess = fill_from_nearest(samples, observed, spatial_ndim=self.spatial_ndim)
         margin = self._margin()
-        if self.boundary == "circular":
-            margin = Frame()
-        elif self.boundary == "reflect":
+        if self.boundary == "reflect":
             samples, observed = margin.reflect(samples), margin.reflect(observed)
-        else:
+        elif self.boundary == "unknown":
             samples, observed = margin.embed(samples), margin.embed(observed)
         first = frozen(self._start(margin.reflect(guess)))
         frame = margin.scaled(self.factor)
@@ -91,10 +118,12 @@ class BlurModel(LinearGaussianModel):
         samples = samples.astype(np.float64)
         return MaskedTerm(frozen(samples), frozen(observed), self._blur(samples, enlarged=True), frame, first)
 
+    def _samples(self, y: ArrayLike) -> FloatArray:
+        return float_image(y, "y", finite=self.mask is None, spatial_ndim=self.spatial_ndim)
+
     def _start(self, samples: FloatArray) -> FloatArray:
         """Return a first guess of the large image: the samples, enlarged where they sit."""
-        shift = centroid_shift(self.kernel)
-        return bicubic_upsample(samples, self.factor, (self.offset + shift[0], self.offset + shift[1]))
+        return bicubic_upsample(samples, self.factor, tuple(self.offset + n for n in centroid_shift(self.kernel)))
 
     def _margin(self) -> Frame:
         """Return how many samples the domain extends beyond the frame on each side."""
@@ -109,17 +138,17 @@ class BlurModel(LinearGaussianModel):
                 reach = (n, n)
             before.append(-(-reach[0] // k))
             after.append(-(-reach[1] // k))
-        return Frame((before[0], before[1]), (after[0], after[1]))
+        return Frame(tuple(before), tuple(after))
 
     def _blur(self, image: FloatArray, *, enlarged: bool = False) -> SampledBlur:
         """Return G without the mask, for the domain of `image` (of its samples, if `enlarged`)."""
         scale = self.factor if enlarged else 1
-        shape = (scale * image.shape[0], scale * image.shape[1])
+        shape = tuple(scale * n for n in image.shape[: self.spatial_ndim])
         self._check_fits(shape)
         return SampledBlur.build(self.kernel, shape, factor=self.factor, offset=self.offset, dtype=image.dtype)
 
     def _check_fits(self, shape: tuple[int, ...]) -> None:
-        if self.kernel.shape[0] > shape[0] or self.kernel.shape[1] > shape[1]:
+        if any(taps > n for taps, n in zip(self.kernel.shape, shape, strict=True)):
             raise ValueError(
                 f"the kernel, of shape {self.kernel.shape}, is larger than the image, of shape {shape}: crop it"
             )
@@ -136,6 +165,6 @@ def check_boundary(boundary: str) -> str:
     return check_choice(boundary, "boundary", BOUNDARIES)
 
 
-def check_optional_mask(mask: ArrayLike | None) -> BoolArray | None:
+def check_optional_mask(mask: ArrayLike | None, *, spatial_ndim: int) -> BoolArray | None:
     """Return a read-only mask, or None."""
-    return None if mask is None else frozen(check_mask(mask))
+    return None if mask is None else frozen(check_mask(mask, spatial_ndim=spatial_ndim))

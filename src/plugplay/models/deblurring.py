@@ -30,8 +30,9 @@ class Deblurring(BlurModel):
 
     Parameters
     ----------
-    kernel : 2-D array
-        The blur; its centre is at index ``n // 2`` of each axis. It is used as given, not normalised.
+    kernel : 2-D or 3-D array
+        The blur of an image or of a volume; its centre is at index ``n // 2`` of each axis. It is used as given,
+        not normalised.
     boundary : {"circular", "reflect", "unknown"}
         What lies beyond the frame: the image again, its mirror image, or something unknown, which is then
         restored along with the image (the right choice for photographs).
@@ -57,7 +58,7 @@ class Deblurring(BlurModel):
     def __init__(self, kernel: ArrayLike, *, boundary: str = "circular", mask: ArrayLike | None = None) -> None:
         object.__setattr__(self, "kernel", check_kernel(kernel))
         object.__setattr__(self, "boundary", check_boundary(boundary))
-        object.__setattr__(self, "mask", check_optional_mask(mask))
+        object.__setattr__(self, "mask", check_optional_mask(mask, spatial_ndim=self.kernel.ndim))
 
     def _start(self, samples: FloatArray) -> FloatArray:
         return samples

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
-from plugplay.arrays.checks import FloatArray, float_image, frozen
-from plugplay.models.base import LeastSquares, LinearGaussianModel, check_step
+from plugplay.arrays.checks import FloatArray, check_spatial_ndim, float_image, frozen
+from plugplay.models.base import LinearGaussianModel
+from plugplay.models.likelihoods.gaussian import PointwiseTerm
+from plugplay.traits import Traits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Denoising", "DenoisingTerm"]
+__all__ = ["Denoising"]
 
 
 @dataclass(frozen=True)
 class Denoising(LinearGaussianModel):
     """The image itself, with noise.
+
+    Parameters
+    ----------
+    spatial_ndim : {2, 3}
+        Whether it is an image or a volume.
 
     Examples
     --------
@@ -27,42 +34,24 @@ class Denoising(LinearGaussianModel):
     (4, 4)
     """
 
+    _: KW_ONLY
+    spatial_ndim: int = 2
+
+    def __post_init__(self) -> None:
+        check_spatial_ndim(self.spatial_ndim)
+
+    def traits(self, y: FloatArray) -> Traits:  # noqa: ARG002
+        """Return what this model says about itself."""
+        return Traits(spatial_ndim=self.spatial_ndim, norm=1.0, constant_gain=1.0, pointwise=True, leaves="white")
+
     def forward(self, x: ArrayLike) -> FloatArray:
         """Return x."""
-        return float_image(x, "x").copy()
+        return float_image(x, "x", spatial_ndim=self.spatial_ndim).copy()
 
     def adjoint(self, y: ArrayLike) -> FloatArray:
         """Return y."""
-        return float_image(y, "y").copy()
+        return float_image(y, "y", spatial_ndim=self.spatial_ndim).copy()
 
-    def data_term(self, y: ArrayLike) -> DenoisingTerm:
+    def data_term(self, y: ArrayLike) -> PointwiseTerm:
         """Return ``f(x) = ½ ||x - y||²``."""
-        return DenoisingTerm(frozen(float_image(y, "y")))
-
-
-@dataclass(frozen=True, eq=False)
-class DenoisingTerm(LeastSquares):
-    """``f(x) = ½ ||x - y||²``."""
-
-    y: FloatArray
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of x."""
-        return self.y.shape
-
-    def prox(self, v: FloatArray, rho: float) -> FloatArray:
-        """Return ``(y + rho v) / (1 + rho)``."""
-        check_step(v, rho, self.shape)
-        # Written from v, so that nothing is lost where rho is large.
-        return v + (self.y - v) / (1 + rho)
-
-    def start(self) -> FloatArray:
-        """Return y."""
-        return self.y.copy()
-
-    def _residual(self, x: FloatArray) -> FloatArray:
-        return x - self.y
-
-    def _adjoint(self, residual: FloatArray) -> FloatArray:
-        return residual
+        return PointwiseTerm(frozen(float_image(y, "y", spatial_ndim=self.spatial_ndim)))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.arrays.checks import BoolArray, FloatArray, check_mask, float_image, frozen
-from plugplay.arrays.masks import fill_from_nearest, mask_for, observed_values
-from plugplay.models.base import LeastSquares, LinearGaussianModel, check_step
+from plugplay.arrays.checks import BoolArray, FloatArray, check_mask, check_spatial_ndim, float_image, frozen
+from plugplay.arrays.masks import mask_for, observed_values
+from plugplay.models.base import LinearGaussianModel
+from plugplay.models.likelihoods.gaussian import PointwiseTerm
+from plugplay.traits import Traits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Inpainting", "InpaintingTerm"]
+__all__ = ["Inpainting"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -25,6 +27,8 @@ class Inpainting(LinearGaussianModel):
     ----------
     mask : array of bool, ``(H, W)`` or ``(H, W, C)``
         True where a pixel was observed.
+    spatial_ndim : {2, 3}
+        Whether it is an image or a volume, whose mask is ``(D, H, W)`` or ``(D, H, W, C)``.
 
     Examples
     --------
@@ -37,51 +41,40 @@ class Inpainting(LinearGaussianModel):
     """
 
     mask: BoolArray
+    _: KW_ONLY
+    spatial_ndim: int
 
-    def __init__(self, mask: ArrayLike) -> None:
-        object.__setattr__(self, "mask", frozen(check_mask(mask)))
+    def __init__(self, mask: ArrayLike, *, spatial_ndim: int = 2) -> None:
+        object.__setattr__(self, "spatial_ndim", check_spatial_ndim(spatial_ndim))
+        object.__setattr__(self, "mask", frozen(check_mask(mask, spatial_ndim=spatial_ndim)))
+
+    def traits(self, y: FloatArray) -> Traits:
+        """Return what this model says about itself."""
+        return Traits(
+            spatial_ndim=self.spatial_ndim,
+            unknowns_per_sample=float(1 / self.mask.mean()),
+            norm=1.0,
+            constant_gain=1.0,
+            pointwise=True,
+            leaves="coloured",
+            observed=mask_for(y, self.mask),
+        )
 
     def forward(self, x: ArrayLike) -> FloatArray:
         """Return x with zeros where it is not observed."""
-        image = float_image(x, "x")
-        return np.where(mask_for(image, self.mask), image, image.dtype.type(0))
+        return self._observed(float_image(x, "x", spatial_ndim=self.spatial_ndim))
 
     def adjoint(self, y: ArrayLike) -> FloatArray:
         """Return y with zeros where it is not observed."""
-        return observed_values(float_image(y, "y", finite=False), self.mask)
+        return observed_values(self._samples(y), self.mask)
 
-    def data_term(self, y: ArrayLike) -> InpaintingTerm:
+    def data_term(self, y: ArrayLike) -> PointwiseTerm:
         """Return ``f(x) = ½ ||S (x - y)||²``; values of y where the mask is False are ignored."""
-        observed = observed_values(float_image(y, "y", finite=False), self.mask)
-        return InpaintingTerm(frozen(observed), frozen(mask_for(observed, self.mask)))
+        observed = observed_values(self._samples(y), self.mask)
+        return PointwiseTerm(frozen(observed), frozen(mask_for(observed, self.mask)), self.spatial_ndim)
+
+    def _samples(self, y: ArrayLike) -> FloatArray:
+        return float_image(y, "y", finite=False, spatial_ndim=self.spatial_ndim)
 
     def _observed(self, noise: FloatArray) -> FloatArray:
         return np.where(mask_for(noise, self.mask), noise, noise.dtype.type(0))
-
-
-@dataclass(frozen=True, eq=False)
-class InpaintingTerm(LeastSquares):
-    """``f(x) = ½ ||S (x - y)||²``, with S the mask."""
-
-    y: FloatArray
-    mask: BoolArray
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of x."""
-        return self.y.shape
-
-    def prox(self, v: FloatArray, rho: float) -> FloatArray:
-        """Return ``(S y + rho v) ./ (s + rho)`` with s the diagonal of S: v where nothing was observed."""
-        check_step(v, rho, self.shape)
-        return np.where(self.mask, v + (self.y - v) / (1 + rho), v)
-
-    def start(self) -> FloatArray:
-        """Return y, with the nearest observed pixel where there is none."""
-        return fill_from_nearest(self.y, self.mask)
-
-    def _residual(self, x: FloatArray) -> FloatArray:
-        return np.where(self.mask, x - self.y, x.dtype.type(0))
-
-    def _adjoint(self, residual: FloatArray) -> FloatArray:
-        return residual

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,15 +19,18 @@ from plugplay.arrays.checks import (
     generator,
     numeric_array,
 )
-from plugplay.arrays.masks import fill_from_nearest
 from plugplay.arrays.records import Fingerprinted
-from plugplay.models.base import check_step
 from plugplay.models.likelihoods import photon_law
+from plugplay.models.likelihoods.photon import PhotonTerm
+from plugplay.traits import Traits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CountedSinglePhoton", "PhotonTerm", "SinglePhoton"]
+__all__ = ["CountedSinglePhoton", "SinglePhoton"]
+
+# More photons than any sensor meets, and few enough for their squares to be numbers.
+MAX_GAIN = 1e15
 
 
 @dataclass(frozen=True)
@@ -71,22 +74,32 @@ class SinglePhoton(Fingerprinted):
     dark: float = 0.0
     efficiency: float = 1.0
 
-    observes_intensity: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         check_integer(self.oversampling, "oversampling", minimum=1)
         check_integer(self.frames, "frames", minimum=1)
         if self.gain is None:
             object.__setattr__(self, "gain", float(self.oversampling**2))
-        check_number(self.gain, "gain", above=0)
+        check_number(self.gain, "gain", above=0, maximum=MAX_GAIN)
         check_integer(self.threshold, "threshold", minimum=1)
         check_number(self.dark, "dark", minimum=0)
         check_number(self.efficiency, "efficiency", above=0, maximum=1)
 
+    spatial_ndim: ClassVar[int] = 2
+
     @property
-    def observation_rank(self) -> int:
-        """The rank of a gray observation: one more if there are several frames."""
-        return 2 if self.frames == 1 else 3
+    def leading_axes(self) -> int:
+        """Axes of an observation before the spatial ones: that of the frames, if there are several."""
+        return 0 if self.frames == 1 else 1
+
+    def traits(self, y: NDArray[Any]) -> Traits:  # noqa: ARG002
+        """Return what this model says about itself."""
+        return Traits(
+            observes="counts",
+            unknowns_per_sample=1 / (self.frames * self.oversampling**2),
+            pointwise=True,
+            leaves="shot",
+            weight=1.0,
+        )
 
     @property
     def photons_per_jot(self) -> float:
@@ -104,7 +117,7 @@ class SinglePhoton(Fingerprinted):
         k = self.oversampling
         return np.repeat(np.repeat(chance, k, axis=0), k, axis=1)
 
-    def simulate(self, x: ArrayLike, *, rng: np.random.Generator | int | None = None) -> NDArray[np.uint8]:
+    def simulate(self, x: ArrayLike, *, rng: np.random.Generator | int | None = None) -> NDArray[Any]:
         """Draw the bits: ``(K H, K W)``, or ``(T, K H, K W)`` for several frames, of dtype uint8."""
         chance = self.forward(x)
         shape = chance.shape if self.frames == 1 else (self.frames, *chance.shape)
@@ -113,7 +126,7 @@ class SinglePhoton(Fingerprinted):
     def data_term(self, y: ArrayLike) -> PhotonTerm:
         """Return the negative log-likelihood of the bits `y`, in the shape that `simulate` gives them."""
         bits = numeric_array(y, "bits")
-        if bits.ndim not in (self.observation_rank, self.observation_rank + 1):
+        if bits.ndim - self.leading_axes not in (2, 3):
             wanted = "(K H, K W)" if self.frames == 1 else f"({self.frames}, K H, K W)"
             raise ValueError(f"bits must have the shape {wanted}, plus channels; got the shape {bits.shape}")
         if self.frames == 1:
@@ -123,12 +136,18 @@ class SinglePhoton(Fingerprinted):
         if not np.isin(bits, (0, 1)).all():
             raise ValueError("bits must be 0 or 1; for counts of ones use data_term_from_counts(ones, trials)")
         k = self.oversampling
-        _, height, width, *channels = bits.shape
+        height, width = bits.shape[1:3]
         if height % k or width % k:
             raise ValueError(f"a frame of {height} x {width} jots is not divisible by the oversampling, {k}")
-        cells = bits.reshape(self.frames, height // k, k, width // k, k, *channels)
-        ones = cells.sum(axis=(0, 2, 4), dtype=np.int64)
-        return self.data_term_from_counts(ones, self.frames * k * k)
+        return self.data_term_from_counts(self._ones(bits), self.frames * k * k)
+
+    def _ones(self, bits: NDArray[Any]) -> NDArray[np.int64]:
+        """Return how many jots of each pixel fired in frames ``(T, K H, K W)``."""
+        k = self.oversampling
+        frames, height, width, *channels = bits.shape
+        cells = bits.reshape(frames, height // k, k, width // k, k, *channels)
+        ones: NDArray[np.int64] = cells.sum(axis=(0, 2, 4), dtype=np.int64)
+        return ones
 
     def data_term_from_counts(self, ones: ArrayLike, trials: ArrayLike) -> PhotonTerm:
         """Return the negative log-likelihood of counts.
@@ -176,9 +195,15 @@ class CountedSinglePhoton(SinglePhoton):
     """
 
     @property
-    def observation_rank(self) -> int:
-        """The rank of a gray observation."""
-        return 3
+    def leading_axes(self) -> int:
+        """Axes of an observation before the spatial ones: ones and trials."""
+        return 1
+
+    def simulate(self, x: ArrayLike, *, rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Draw the bits and count them: ``(2, H, W)``, the ones and the trials."""
+        bits = SinglePhoton.simulate(self, x, rng=rng)
+        ones = self._ones(bits if self.frames > 1 else bits[None])
+        return np.stack([ones, np.full_like(ones, self.frames * self.oversampling**2)])
 
     def data_term(self, y: ArrayLike) -> PhotonTerm:
         """Return the negative log-likelihood of the counts `y`."""
@@ -186,73 +211,3 @@ class CountedSinglePhoton(SinglePhoton):
         if counts.ndim not in (3, 4) or counts.shape[0] != 2:
             raise ValueError(f"counts must have the shape (2, H, W), ones and trials; got {counts.shape}")
         return self.data_term_from_counts(counts[0], counts[1])
-
-
-@dataclass(frozen=True, eq=False)
-class PhotonTerm(Fingerprinted):
-    r"""``f(x) = Σ -K1 log P(a x + d) - K0 log Q(a x + d)``, subject to ``x >= 0``.
-
-    K1 and K0 are the jots of a pixel that fired and that did not. The rest happens pixel by pixel in double
-    precision, whatever the precision of x.
-    """
-
-    ones: NDArray[np.float64]
-    zeros: NDArray[np.float64]
-    photons_per_jot: float
-    dark: float
-    threshold: int
-
-    #: x is constrained from below.
-    lower_bound: ClassVar[float] = 0.0
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of x."""
-        return self.ones.shape
-
-    def prox(self, v: FloatArray, rho: float) -> FloatArray:
-        """Return the root of ``a (K0 p/Q - K1 p/P) + rho (x - v)`` for every pixel, or 0 if there is none above."""
-        check_step(v, rho, self.shape)
-        a = self.photons_per_jot
-        rate = photon_law.solve_rate(
-            self.ones.ravel(),
-            self.zeros.ravel(),
-            weight=rho / a**2,
-            target=(a * v.astype(np.float64) + self.dark).ravel(),
-            floor=self.dark,
-            q=self.threshold,
-        )
-        return ((rate - self.dark) / a).reshape(self.shape).astype(v.dtype)
-
-    def value(self, x: FloatArray) -> float:
-        """Return f(x): infinite where x is negative, or where it is 0 and jots fired without dark counts."""
-        check_same_shape(x, self.shape, "x", "the unknown image")
-        if (x < 0).any():
-            return float("inf")
-        rate = self._rate(x)
-        with np.errstate(invalid="ignore"):  # 0 * inf, where no jot fired
-            fired = np.where(self.ones > 0, self.ones * photon_law.minus_log_one(rate, self.threshold), 0.0)
-        return float(np.sum(fired + self.zeros * photon_law.minus_log_zero(rate, self.threshold)))
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        """Return the gradient for ``x >= 0``; minus infinity at 0 where jots fired without dark counts."""
-        check_same_shape(x, self.shape, "x", "the unknown image")
-        rate = self._rate(x)
-        with np.errstate(invalid="ignore"):
-            fired = np.where(self.ones > 0, self.ones * photon_law.slope_one(rate, self.threshold), 0.0)
-        slope = self.zeros * photon_law.slope_zero(rate, self.threshold) - fired
-        return (self.photons_per_jot * slope).astype(x.dtype)
-
-    def start(self) -> FloatArray:
-        """Return the maximum-likelihood estimate, clipped to [0, 1]."""
-        trials = self.ones + self.zeros
-        rate = photon_law.most_likely_rate(self.ones, trials, self.threshold)
-        estimate = np.clip((rate - self.dark) / self.photons_per_jot, 0.0, 1.0)
-        return fill_from_nearest(estimate, trials > 0).astype(np.float32)
-
-    def crop(self, x: FloatArray) -> FloatArray:
-        """Return x: everything was observed."""
-        return x
-
-    def _rate(self, x: FloatArray) -> NDArray[np.float64]:
-        return self.photons_per_jot * np.maximum(x.astype(np.float64), 0.0) + self.dark

@@ -30,7 +30,7 @@ class SuperResolution(BlurModel):
     ----------
     factor : int
         K, the ratio of the resolutions.
-    kernel : 2-D array or "bicubic"
+    kernel : 2-D or 3-D array, or "bicubic"
         The anti-aliasing filter; its centre is at index ``n // 2`` of each axis. ``"bicubic"`` is what image
         libraries do when they shrink an image.
     offset : int, optional
@@ -81,4 +81,4 @@ class SuperResolution(BlurModel):
         object.__setattr__(self, "kernel", check_kernel(kernel))
         object.__setattr__(self, "offset", offset)
         object.__setattr__(self, "boundary", check_boundary(boundary))
-        object.__setattr__(self, "mask", check_optional_mask(mask))
+        object.__setattr__(self, "mask", check_optional_mask(mask, spatial_ndim=self.kernel.ndim))

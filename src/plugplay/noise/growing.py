@@ -26,9 +26,8 @@ from plugplay.noise.estimation import quiet_power
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.models.base import DataTerm
 
-__all__ = ["PoissonGaussian", "StabilisedTerm", "Stabiliser", "estimate_poisson_gaussian"]
+__all__ = ["PoissonGaussian", "Stabiliser", "estimate_poisson_gaussian"]
 
 # Above this mean count, and read-out deviation, the closed form of the inverse is as good as the table.
 _MANY_PHOTONS = 400.0
@@ -156,39 +155,6 @@ class Stabiliser:
         many = np.square(mean / 2) - 1 / 8 - (self.read / self.gain) ** 2
         level = np.where(mean < self.expected[-1], few, np.maximum(many, self.levels[-1]))
         return (self.gain * level).astype(image.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class StabilisedTerm:
-    """A data term in the transformed domain; what it shows of x is transformed back."""
-
-    term: DataTerm
-    stabiliser: Stabiliser
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of x."""
-        return self.term.shape
-
-    def prox(self, v: FloatArray, rho: float) -> FloatArray:
-        """Take the step of the data term."""
-        return self.term.prox(v, rho)
-
-    def value(self, x: FloatArray) -> float:
-        """Return f(x) of the data term."""
-        return self.term.value(x)
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        """Return the gradient of the data term."""
-        return self.term.gradient(x)
-
-    def start(self) -> FloatArray:
-        """Return the start of the data term."""
-        return self.term.start()
-
-    def crop(self, x: FloatArray) -> FloatArray:
-        """Return the image, transformed back."""
-        return self.stabiliser.inverse(self.term.crop(x))
 
 
 def _anscombe(counts: NDArray[np.float64], spread: float) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from plugplay.checks.denoiser_check import check_denoiser
 from plugplay.models import Inpainting
 from plugplay.pnp.admm import pnp_admm
 from plugplay.pnp.schedules import Constant
-from plugplay.restoration import make_denoiser
 from plugplay_paper.images import Picture
+from plugplay_paper.methods import make_denoiser
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,9 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 @dataclass(frozen=True)
 class Frame:
-    """How far a domain extends beyond the frame, in pixels, before and after it along each axis.
+    """How far a domain extends beyond the frame, in pixels, before and after it along each spatial axis.
+
+    Without margins (the default) domain and frame are the same.
 
     Examples
     --------
@@ -30,20 +32,21 @@ class Frame:
     array([[3]])
     """
 
-    before: tuple[int, int] = (0, 0)
-    after: tuple[int, int] = (0, 0)
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
 
     def scaled(self, factor: int) -> Frame:
         """Return the frame on a grid that is `factor` times finer."""
-        down, right = (factor * n for n in self.before)
-        up, left = (factor * n for n in self.after)
-        return Frame((down, right), (up, left))
+        return Frame(tuple(factor * n for n in self.before), tuple(factor * n for n in self.after))
+
+    def sampled(self, factor: int) -> Frame:
+        """Return the frame on a grid that is `factor` times coarser."""
+        return Frame(tuple(n // factor for n in self.before), tuple(n // factor for n in self.after))
 
     def crop(self, array: NDArray[ScalarT]) -> NDArray[ScalarT]:
         """Return the part of `array` that lies in the frame."""
-        height, width = array.shape[:2]
-        (top, left), (bottom, right) = self.before, self.after
-        return array[top : height - bottom, left : width - right]
+        margins = zip(array.shape, self.before, self.after, strict=False)
+        return array[tuple(slice(first, length - last) for length, first, last in margins)]
 
     def embed(self, array: NDArray[ScalarT]) -> NDArray[ScalarT]:
         """Return `array` with zeros (False) around it."""
@@ -55,14 +58,14 @@ class Frame:
 
     def reflect_adjoint(self, array: NDArray[ScalarT]) -> NDArray[ScalarT]:
         """Return the transpose of `reflect`: what lies outside is added to the pixels it was copied from."""
-        for axis in (0, 1):
-            count = array.shape[axis] - self.before[axis] - self.after[axis]
-            source = np.pad(np.arange(count), (self.before[axis], self.after[axis]), mode="symmetric")
+        for axis, margins in enumerate(zip(self.before, self.after, strict=True)):
+            count = array.shape[axis] - sum(margins)
+            source = np.pad(np.arange(count), margins, mode="symmetric")
             folded = np.zeros((count, *np.moveaxis(array, axis, 0).shape[1:]), array.dtype)
             np.add.at(folded, source, np.moveaxis(array, axis, 0))
             array = np.moveaxis(folded, 0, axis)
         return array
 
     def _widths(self, array: NDArray[Any]) -> list[tuple[int, int]]:
-        both = [(self.before[axis], self.after[axis]) for axis in (0, 1)]
-        return both + [(0, 0)] * (array.ndim - 2)
+        margins = list(zip(self.before, self.after, strict=True))
+        return margins + [(0, 0)] * (array.ndim - len(margins))

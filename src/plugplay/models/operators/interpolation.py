@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["bicubic_upsample"]
 
 
-def bicubic_upsample(image: FloatArray, factor: int, position: tuple[float, float]) -> FloatArray:
+def bicubic_upsample(image: FloatArray, factor: int, position: tuple[float, ...]) -> FloatArray:
     """Enlarge `image` by `factor`, with sample i sitting at pixel ``factor * i + position`` of the result.
 
-    The domain is circular, as that of the closed forms.
+    There is a position for each spatial axis. The domain is circular, as that of the closed forms.
 
     Examples
     --------
@@ -28,8 +28,8 @@ def bicubic_upsample(image: FloatArray, factor: int, position: tuple[float, floa
            [0., 1., 0.],
            [0., 0., 1.]])
     """
-    for axis in (0, 1):
-        image = _along_axis(image, factor, position[axis], axis)
+    for axis, where in enumerate(position):
+        image = _along_axis(image, factor, where, axis)
     return image
 
 

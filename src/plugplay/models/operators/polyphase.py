@@ -1,10 +1,10 @@
 r"""Blur and sampling, G = S H, on a circular domain, and the closed form of its proximal step.
 
-H is a circular convolution with the kernel h, S keeps every K-th pixel along both axes. Everything happens in
-the half spectra of real FFTs, where
+H is a circular convolution with the kernel h, S keeps every K-th pixel along all spatial axes, two or three.
+Everything happens in the half spectra of real FFTs, where
 
-* sampling **folds** the spectrum: it averages the K x K aliases of each low-resolution frequency;
-* its transpose **unfolds** it: the low-resolution spectrum is repeated K x K times;
+* sampling **folds** the spectrum: it averages the aliases, K along each axis, of each low-resolution frequency;
+* its transpose **unfolds** it: the low-resolution spectrum is repeated K times along each axis;
 * :math:`G G^T`, upsample-filter-downsample, is the filter :math:`\tilde h_0`, the 0th polyphase component of
   :math:`h * h^-` (the paper's Proposition 1), so its eigenvalues are :math:`\hat h_0`, the folded
   :math:`|\hat h|^2`.
@@ -37,20 +37,20 @@ class SampledBlur(Fingerprinted):
 
     Attributes
     ----------
-    shape : (int, int)
-        Shape of the large image, a multiple of `factor` along both axes.
+    shape : tuple of int
+        Spatial shape of the large image, a multiple of `factor` along all axes.
     factor : int
         K, the distance between samples.
     transfer : complex array, ``(H, W // 2 + 1)``
         The spectrum of h, moved so that samples are taken at ``K i`` instead of ``K i + offset``, and divided by
-        K², because sampling averages aliases and folding sums them.
+        the number of aliases, because sampling averages them and folding sums them.
     conjugate : complex array
         The conjugate spectrum of h, that of the flipped kernel.
     gram : real array, ``(H / K, W / K // 2 + 1)``
         The eigenvalues of G Gᵀ: the spectrum of the 0th polyphase component of h * h⁻.
     """
 
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     factor: int
     transfer: NDArray[np.complexfloating[Any, Any]]
     conjugate: NDArray[np.complexfloating[Any, Any]]
@@ -60,7 +60,7 @@ class SampledBlur(Fingerprinted):
     def build(
         cls,
         kernel: NDArray[np.float64],
-        shape: tuple[int, int],
+        shape: tuple[int, ...],
         *,
         factor: int = 1,
         offset: int = 0,
@@ -68,12 +68,12 @@ class SampledBlur(Fingerprinted):
     ) -> SampledBlur:
         """Precompute the spectra in double precision and keep them in the precision of `dtype`."""
         padded = np.zeros(shape)
-        padded[: kernel.shape[0], : kernel.shape[1]] = kernel
+        padded[tuple(slice(n) for n in kernel.shape)] = kernel
         moves = tuple(-(n // 2) - offset for n in kernel.shape)
-        transfer = scipy.fft.rfft2(np.roll(padded, moves, axis=(0, 1)))
+        transfer = scipy.fft.rfftn(np.roll(padded, moves, axis=range(len(shape))))
         single = np.dtype(dtype) == np.float32
         real, cplx = (np.float32, np.complex64) if single else (np.float64, np.complex128)
-        exact = cls(shape, factor, transfer / factor**2, transfer.conj(), np.empty(0))
+        exact = cls(shape, factor, transfer / factor ** len(shape), transfer.conj(), np.empty(0))
         return cls(
             shape,
             factor,
@@ -83,18 +83,18 @@ class SampledBlur(Fingerprinted):
         )
 
     @property
-    def sampled_shape(self) -> tuple[int, int]:
-        """Shape of the small image."""
-        return self.shape[0] // self.factor, self.shape[1] // self.factor
+    def sampled_shape(self) -> tuple[int, ...]:
+        """Spatial shape of the small image."""
+        return tuple(n // self.factor for n in self.shape)
 
     def forward(self, x: FloatArray) -> FloatArray:
         """Return G x."""
-        return _image(self._sampled(_spectrum(x)), self.sampled_shape)
+        return _image(self._sampled(self._spectrum(x)), self.sampled_shape)
 
     def adjoint(self, y: FloatArray) -> FloatArray:
         """Return Gᵀ y: upsampling, then convolution with the flipped kernel."""
-        samples = _spectrum(y)
-        spectrum = np.zeros((self.shape[0], self.shape[1] // 2 + 1, *samples.shape[2:]), samples.dtype)
+        samples = self._spectrum(y)
+        spectrum = np.zeros((*self.transfer.shape, *samples.shape[self._ndim :]), samples.dtype)
         self._add_adjoint(samples, spectrum)
         return _image(spectrum, self.shape)
 
@@ -108,7 +108,7 @@ class SampledBlur(Fingerprinted):
         which never divides by rho alone and so keeps its accuracy in single precision. It costs one real FFT of
         the large image and one inverse.
         """
-        spectrum = _spectrum(v)
+        spectrum = self._spectrum(v)
         residual = self._sampled(spectrum)
         np.subtract(y_spectrum, residual, out=residual)
         residual *= _along(1 / (self.gram + self.gram.dtype.type(rho)), residual)
@@ -117,7 +117,21 @@ class SampledBlur(Fingerprinted):
 
     def filter_samples(self, y: FloatArray, response: FloatArray) -> FloatArray:
         """Return the small image y filtered by a real response, such as `gram`."""
-        return _image(_along(response, y) * _spectrum(y), self.sampled_shape)
+        spectrum = self._spectrum(y)
+        spectrum *= _along(response, spectrum)
+        return _image(spectrum, self.sampled_shape)
+
+    def spectrum_of(self, y: FloatArray) -> NDArray[Any]:
+        """Return the half spectrum of an image or of its samples, as `closed_form` takes it."""
+        return self._spectrum(y)
+
+    @property
+    def _ndim(self) -> int:
+        return len(self.shape)
+
+    def _spectrum(self, image: FloatArray) -> NDArray[Any]:
+        spectrum: NDArray[Any] = scipy.fft.rfftn(image, axes=range(self._ndim))
+        return spectrum
 
     def _sampled(self, spectrum: NDArray[Any]) -> NDArray[Any]:
         """Return the spectrum of G x, given that of x: times that of h, and folded."""
@@ -129,28 +143,34 @@ class SampledBlur(Fingerprinted):
             for block in range(1, k):
                 alias = slice(block * height + part.start, block * height + part.stop)
                 rows[part] += transfer[alias] * spectrum[alias]
+        for axis in range(1, self._ndim - 1):  # the middle axis of a volume
+            rows = rows.reshape(*rows.shape[:axis], k, -1, *rows.shape[axis + 1 :]).sum(axis=axis)
         return self._fold_columns(rows)
 
     def _fold_columns(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Sum the aliases along the columns; those along the rows have been summed."""
-        k, width = self.factor, self.sampled_shape[1]
+        """Sum the aliases along the last spatial axis; those along the others have been summed."""
+        k, width = self.factor, self.sampled_shape[-1]
         if k == 1:
             return rows
-        half = width // 2 + 1
-        folded = rows[:, :half].copy()
+        half, stored_columns = width // 2 + 1, rows.shape[self._ndim - 1]
+        folded = rows[self._columns(0, half)].copy()
         for block in range(1, k):
             first = block * width
-            stored = min(max(rows.shape[1] - first, 0), half)
-            folded[:, :stored] += rows[:, first : first + stored]
+            stored = min(max(stored_columns - first, 0), half)
+            folded[self._columns(0, stored)] += rows[self._columns(first, first + stored)]
             # Columns past the middle are not stored: they are the conjugates of their mirror images.
             last = (k - block) * width
-            folded[:, stored:] += _mirrored(rows[:, last - half + 1 : last - stored + 1])
+            folded[self._columns(stored, half)] += self._mirrored(
+                rows[self._columns(last - half + 1, last - stored + 1)]
+            )
         return folded
 
     def _add_adjoint(self, samples: NDArray[Any], spectrum: NDArray[Any]) -> None:
         """Add the spectrum of Gᵀ y, given that of y: unfolded, times the conjugate spectrum of h."""
         k, height = self.factor, self.sampled_shape[0]
         unfolded = self._unfold_columns(samples)
+        for axis in range(1, self._ndim - 1):
+            unfolded = np.concatenate([unfolded] * k, axis=axis)
         conjugate = _along(self.conjugate, samples)
         for part in _chunks(height):
             for block in range(k):
@@ -158,16 +178,29 @@ class SampledBlur(Fingerprinted):
                 spectrum[alias] += conjugate[alias] * unfolded[part]
 
     def _unfold_columns(self, samples: NDArray[Any]) -> NDArray[Any]:
-        """Repeat a low-resolution spectrum along the columns."""
+        """Repeat a low-resolution spectrum along the last spatial axis."""
         if self.factor == 1:
             return samples
-        width, stored, wanted = self.sampled_shape[1], samples.shape[1], self.shape[1] // 2 + 1
-        unfolded = np.empty((samples.shape[0], wanted, *samples.shape[2:]), samples.dtype)
-        unfolded[:, :stored] = samples
-        unfolded[:, stored:width] = _mirrored(samples[:, 1 : width - width // 2])[:, : wanted - stored]
+        axis, width, wanted = self._ndim - 1, self.sampled_shape[-1], self.shape[-1] // 2 + 1
+        stored = samples.shape[axis]
+        unfolded = np.empty((*samples.shape[:axis], wanted, *samples.shape[axis + 1 :]), samples.dtype)
+        unfolded[self._columns(0, stored)] = samples
+        mirrored = self._mirrored(samples[self._columns(1, width - width // 2)])
+        unfolded[self._columns(stored, width)] = mirrored[self._columns(0, wanted - stored)]
         for first in range(width, wanted, width):
-            unfolded[:, first : first + width] = unfolded[:, : min(width, wanted - first)]
+            unfolded[self._columns(first, first + width)] = unfolded[self._columns(0, min(width, wanted - first))]
         return unfolded
+
+    def _mirrored(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return the conjugates of some columns of a spectrum at the negative frequencies of all axes."""
+        mirrored: NDArray[Any] = np.flip(np.conjugate(columns), self._ndim - 1)
+        for axis in range(self._ndim - 1):  # the frequency zero stays where it is
+            mirrored = np.roll(np.flip(mirrored, axis), 1, axis)
+        return mirrored
+
+    def _columns(self, first: int, stop: int) -> tuple[slice, ...]:
+        """Return the index of some columns, that is, of a range along the last spatial axis."""
+        return (*[slice(None)] * (self._ndim - 1), slice(first, stop))
 
 
 def _chunks(rows: int) -> Iterator[slice]:
@@ -176,24 +209,11 @@ def _chunks(rows: int) -> Iterator[slice]:
         yield slice(first, min(first + _CHUNK_ROWS, rows))
 
 
-def _mirrored(columns: NDArray[Any]) -> NDArray[Any]:
-    """Return the conjugates of some columns of a spectrum at the negative frequencies of both axes."""
-    mirrored = np.empty_like(columns)
-    np.conjugate(columns[:1, ::-1], out=mirrored[:1])
-    np.conjugate(columns[:0:-1, ::-1], out=mirrored[1:])
-    return mirrored
-
-
-def _spectrum(image: FloatArray) -> NDArray[Any]:
-    spectrum: NDArray[Any] = scipy.fft.rfft2(image, axes=(0, 1))
-    return spectrum
-
-
-def _image(spectrum: NDArray[Any], shape: tuple[int, int]) -> FloatArray:
-    image: FloatArray = scipy.fft.irfft2(spectrum, s=shape, axes=(0, 1), overwrite_x=True)
+def _image(spectrum: NDArray[Any], shape: tuple[int, ...]) -> FloatArray:
+    image: FloatArray = scipy.fft.irfftn(spectrum, s=shape, axes=range(len(shape)), overwrite_x=True)
     return image
 
 
 def _along(response: NDArray[Any], spectrum: NDArray[Any]) -> NDArray[Any]:
     """Return the response with a channel axis if the spectrum has one."""
-    return response[..., None] if spectrum.ndim == 3 else response
+    return response[..., None] if spectrum.ndim > response.ndim else response

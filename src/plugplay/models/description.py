@@ -1,0 +1,175 @@
+"""What a model says about itself, and what is assumed where it says nothing.
+
+This is the only place that asks which of the optional members a model or a data term has.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray
+from plugplay.models.base import WarmDataTerm
+from plugplay.traits import Traits
+
+if TYPE_CHECKING:
+    from plugplay.models.base import DataTerm, Model, ProxSession
+
+__all__ = [
+    "check_model_protocol",
+    "declared_lipschitz",
+    "entered",
+    "has_adjoint",
+    "leading_axes_of",
+    "lipschitz_of",
+    "lower_bound_of",
+    "open_steps",
+    "residual_of",
+    "spatial_ndim_of",
+    "traits_of",
+    "warnings_of",
+]
+
+_POWER_STEPS = 30
+# Power iteration approaches the largest eigenvalue from below.
+_POWER_MARGIN = 1.05
+
+
+def check_model_protocol(model: object) -> None:
+    """Refuse what is not a model."""
+    if isinstance(model, type) or not hasattr(model, "data_term"):
+        raise TypeError(f"model must be a model such as plugplay.models.Deblurring(kernel); got {model!r}")
+
+
+def has_adjoint(model: Model) -> bool:
+    """Tell whether a model is linear and brings its transpose."""
+    return hasattr(model, "adjoint")
+
+
+def leading_axes_of(model: Model) -> int:
+    """Return how many axes of an observation come before the spatial ones; none unless the model says so."""
+    return int(getattr(model, "leading_axes", 0))
+
+
+def spatial_ndim_of(model: Model, given: int | None) -> int:
+    """Return the number of spatial axes: what the model says, what was given, or 2."""
+    said: int | None = getattr(model, "spatial_ndim", None)
+    if said is not None and given is not None and said != given:
+        raise ValueError(f"spatial_ndim is {given}, but {type(model).__name__} works on {said} spatial axes")
+    return said or given or 2
+
+
+def traits_of(model: Model, y: FloatArray, *, spatial_ndim: int) -> Traits:
+    """Return the model's own traits, or cautious ones measured from `forward` and `adjoint`.
+
+    Measured are the ratio of unknowns to samples, the norm of G by power iteration, and what G makes of a constant
+    image. Nothing else is assumed: what the step leaves counts as coloured noise.
+    """
+    own = getattr(model, "traits", None)
+    if own is not None:
+        traits = own(y)
+        if not isinstance(traits, Traits):
+            raise TypeError(f"{type(model).__name__}.traits must return plugplay.models.Traits; got {traits!r}")
+        return traits
+    traits = Traits(spatial_ndim=spatial_ndim)
+    adjoint = getattr(model, "adjoint", None)
+    if adjoint is None or y.dtype.kind != "f":
+        return traits
+    x = np.random.default_rng(0).standard_normal(adjoint(y).shape).astype(y.dtype)
+    unknowns = x.size / y.size
+    norm = 0.0
+    for _ in range(_POWER_STEPS):
+        size = _norm(x)
+        if size == 0:
+            break
+        x = adjoint(model.forward(x / x.dtype.type(size)))
+        norm = math.sqrt(_norm(x))
+    seen = model.forward(np.ones_like(x))
+    constant = float(seen.mean())
+    steady = bool(np.all(np.abs(seen - constant) <= 1e-4 * max(abs(constant), 1e-12)))
+    return replace(
+        traits, unknowns_per_sample=unknowns, norm=_POWER_MARGIN * norm, constant_gain=constant if steady else None
+    )
+
+
+def declared_lipschitz(data_term: DataTerm) -> float | None:
+    """Return the Lipschitz constant of the gradient of f, if the data term tells it."""
+    own: float | None = getattr(data_term, "lipschitz", None)
+    return None if own is None else float(own)
+
+
+def lipschitz_of(data_term: DataTerm) -> float:
+    """Return the Lipschitz constant of the gradient of f: the data term's own, or measured by power iteration."""
+    own = declared_lipschitz(data_term)
+    if own is not None:
+        return own
+    x = data_term.start()
+    ground = data_term.gradient(x)
+    direction = np.random.default_rng(0).standard_normal(x.shape).astype(x.dtype)
+    size = 0.0
+    for _ in range(_POWER_STEPS):
+        length = _norm(direction)
+        if length == 0:
+            break
+        direction = direction / x.dtype.type(length)
+        direction = data_term.gradient(x + direction) - ground
+        size = _norm(direction)
+    return _POWER_MARGIN * size
+
+
+def lower_bound_of(data_term: DataTerm) -> float:
+    """Return the constraint x >= bound of a data term; minus infinity if there is none."""
+    return float(getattr(data_term, "lower_bound", -math.inf))
+
+
+def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:
+    """Return G x - y, if the data term can tell; else None."""
+    own = getattr(data_term, "residual", None)
+    return None if own is None else own(x)
+
+
+def entered(data_term: DataTerm, image: FloatArray) -> FloatArray:
+    """Return an image as an x of the data term; what has the shape of the unknown already is left alone."""
+    own = getattr(data_term, "enter", None)
+    return image if own is None or image.shape == tuple(data_term.shape) else own(image)
+
+
+def open_steps(data_term: DataTerm, rtol: float | None = None) -> ProxSession:
+    """Return the proximal steps of one restoration: the data term's session if it offers one, else itself.
+
+    Parameters
+    ----------
+    data_term : DataTerm
+        The data term.
+    rtol : float, optional
+        The relative residual that iterative steps need to reach; by default, what the data term holds for exact.
+    """
+    if isinstance(data_term, WarmDataTerm):
+        return data_term.session() if rtol is None else data_term.session(rtol)
+    return _Steps(data_term)
+
+
+def warnings_of(steps: ProxSession) -> tuple[str, ...]:
+    """Return what the steps of a restoration have to tell; a session of a user's own need not tell anything."""
+    own = getattr(steps, "warnings", None)
+    return () if own is None else tuple(own())
+
+
+class _Steps:
+    """The steps of a data term without a memory."""
+
+    def __init__(self, data_term: DataTerm) -> None:
+        self._data_term = data_term
+
+    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+        return self._data_term.prox(v, rho)
+
+    def warnings(self) -> tuple[str, ...]:
+        return ()
+
+
+def _norm(array: Any) -> float:
+    return math.sqrt(float(np.sum(np.square(array, dtype=np.float64))))

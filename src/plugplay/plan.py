@@ -1,0 +1,334 @@
+"""`prepare` and `Plan`: everything that is decided before the first iteration, and the run that follows from it.
+
+An array passes each room once: its axes are put in order, its scale is found, the model says what it is and is bound
+to the data, the noise is known or estimated, the denoiser is fitted to the problem, and what was not given is chosen.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.fft
+
+from plugplay.arrays.axes import Axes
+from plugplay.arrays.checks import (
+    FloatArray,
+    check_choice,
+    check_integer,
+    check_number,
+    check_spatial_ndim,
+    check_workers,
+    generator,
+    numeric_array,
+)
+from plugplay.arrays.observation import Conversion
+from plugplay.denoisers.base import Denoiser, min_sigma_of, name_of, prepare_denoiser
+from plugplay.metrics import psnr
+from plugplay.models.description import (
+    check_model_protocol,
+    leading_axes_of,
+    spatial_ndim_of,
+    traits_of,
+)
+from plugplay.pnp.driver import Cancelled, Driver
+from plugplay.pnp.iterations import Iteration, get_iteration
+from plugplay.pnp.results import Parameters, Result
+from plugplay.pnp.state import State
+from plugplay.posing import checked_reference, clip_of, first_guess, noticed, posed, scale_of
+from plugplay.tuning.rules import Case, choose
+from plugplay.tuning.search import LambdaSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from numpy.typing import ArrayLike
+
+    from plugplay.models.base import DataTerm, Model
+    from plugplay.noise.growing import PoissonGaussian
+    from plugplay.pnp.schedules import Schedule
+
+__all__ = ["Plan", "prepare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything that was decided before the first iteration; made by `prepare`.
+
+    A plan is immutable and can be run any number of times, always with the same result. It can be pickled and run in
+    another process, if its denoiser can.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        What will be used, including what was chosen automatically, on the nominal scale.
+    warnings : tuple of str
+        What was noticed so far, in plain sentences.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> plan = pp.prepare(np.eye(16), pp.models.Deblurring(pp.kernels.box(3)), denoiser="tv", noise=0.01)
+    >>> plan.parameters.chosen
+    ('lam', 'schedule', 'tol', 'max_iter')
+    >>> for state in plan.iterate():
+    ...     if state.iteration == 2:
+    ...         break
+    >>> plan.image(state).shape
+    (16, 16)
+    """
+
+    parameters: Parameters
+    warnings: tuple[str, ...]
+    _loop: Parameters
+    _data_term: DataTerm
+    _iteration: Iteration
+    _conversion: Conversion
+    _start: FloatArray | State | None
+    _reference: FloatArray | None
+    _workers: int
+    _search: LambdaSearch | None
+
+    def run(
+        self,
+        *,
+        callback: Callable[[State], object] | None = None,
+        progress: Callable[[float], object] | None = None,
+    ) -> Result:
+        """Do all iterations.
+
+        Parameters
+        ----------
+        callback : callable, optional
+            Called with the `State`, on the working scale, after every iteration; ``StopIteration`` ends the run.
+        progress : callable, optional
+            Called often, inside a denoiser that tells and while lambda is searched for, with the share of that work
+            which is done. It may raise `plugplay.Cancelled` to end the run.
+
+        Returns
+        -------
+        Result
+            The restored image, with what is known about it.
+        """
+        check_callback(callback)
+        states = self.iterate(progress=progress)
+        try:
+            while True:
+                state = next(states)
+                if callback is not None and _wants_to_stop(callback, state):
+                    states.throw(Cancelled())
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+    def iterate(self, *, progress: Callable[[float], object] | None = None) -> Generator[State, None, Result]:
+        """Do an iteration whenever the next `State` is asked for; the generator returns the `Result`.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            As in `run`. Throwing `plugplay.Cancelled` into the generator ends the run as well.
+        """
+        plan = self
+        driver = plan._driver(progress)
+        try:
+            if self._search is not None:
+                plan = self._tuned(self._search, progress)
+                driver = plan._driver(progress)
+            states = driver.states()
+            while True:
+                # Not around the whole loop: between two states, transforms are the caller's business.
+                with scipy.fft.set_workers(self._workers):
+                    state = next(states, None)
+                if state is None:
+                    break
+                yield state
+        except Cancelled:
+            pass  # the last complete iteration is the result
+        return plan._finished(driver.result())
+
+    def image(self, state: State) -> FloatArray:
+        """Return the restored image as it is in `state`, in the units and with the axes of ``Result.image``."""
+        return self._conversion.outside(state.image)
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            pickle.dumps(self._loop.prepared)
+        except Exception as error:  # pickling raises what it likes
+            raise TypeError(
+                f"the plan cannot be pickled, because its denoiser {self._loop.denoiser!r} cannot ({error}): define "
+                "it at the top of a module, or use one by its name"
+            ) from None
+        return dict(self.__dict__)
+
+    def _driver(self, progress: Callable[[float], object] | None) -> Driver:
+        return Driver(
+            self._data_term,
+            self._loop.prepared,  # type: ignore[arg-type]  # Parameters holds it as an object
+            self._iteration,
+            self._loop,
+            start=self._start,
+            quality=None if self._reference is None else self._psnr,
+            progress=progress,
+        )
+
+    def _psnr(self, image: FloatArray) -> float:
+        assert self._reference is not None  # only then is it asked for
+        return psnr(self._conversion.scale.to_nominal(image), self._reference)
+
+    def _finished(self, result: Result) -> Result:
+        """Return the loop's result as the user's."""
+        return replace(
+            result,
+            image=self._conversion.outside(result.image),
+            parameters=self.parameters,
+            warnings=self.warnings + result.warnings,
+        )
+
+    def _tuned(self, search: LambdaSearch, progress: Callable[[float], object] | None) -> Plan:
+        """Return the plan with lambda refined."""
+        with scipy.fft.set_workers(self._workers):
+            lam = search.best(self._loop, self._iteration, progress)
+        automatic = "schedule" in self.parameters.chosen
+        schedule = choose(search.case, lam=lam).schedule if automatic else self._loop.schedule
+        return replace(
+            self,
+            parameters=replace(self.parameters, lam=lam / self._conversion.scale.gain**2, schedule=schedule),
+            _loop=replace(self._loop, lam=lam, schedule=schedule),
+            _search=None,
+        )
+
+
+def prepare(
+    y: ArrayLike,
+    model: Model,
+    *,
+    denoiser: str | Denoiser = "bm3d",
+    noise: float | PoissonGaussian | Literal["auto"] | None = None,
+    lam: float | None = None,
+    schedule: Schedule | None = None,
+    iteration: str | Iteration = "admm",
+    tol: float | None = None,
+    max_iter: int | None = None,
+    start: ArrayLike | State | None = None,
+    clip: tuple[float, float] | Literal["auto"] | None = "auto",
+    strength: float = 1.0,
+    tune: Literal["sure"] | None = None,
+    reference: ArrayLike | None = None,
+    channel_axis: int | None = None,
+    spatial_ndim: int | None = None,
+    data_range: tuple[float, float] | None = None,
+    workers: int | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> Plan:
+    """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
+
+    Returns
+    -------
+    Plan
+        ``plan.parameters`` tells what was chosen, ``plan.run()`` restores, ``plan.iterate()`` does so step by step.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> plan = pp.prepare(np.eye(16), pp.models.Denoising(), denoiser="tv", noise=0.1)
+    >>> plan.run().image.shape
+    (16, 16)
+    """
+    check_model_protocol(model)
+    ndim = spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
+    given = numeric_array(y, "y")
+    axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading_axes_of(model))
+    observed = axes.to_inside(given, "y")
+    traits = traits_of(model, observed, spatial_ndim=ndim)
+    scale = scale_of(observed, traits, data_range, noise, model)
+    conversion = Conversion(axes, scale, observed.dtype, data_range)
+    unit = observed if traits.observes == "counts" else scale.to_working(observed)
+    data_term, level, described = posed(unit, model, traits, noise, scale)
+    threads = check_workers(workers)
+    method = prepare_denoiser(denoiser, traits, threads)
+    way = get_iteration(iteration)
+    case = Case(
+        traits=traits,
+        noise=level,
+        iteration=way.name,
+        strength=check_number(strength, "strength", above=0),
+        max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
+        one_step=schedule is None and start is None and way.name == "admm",
+        min_sigma=min_sigma_of(method),
+    )
+    # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
+    squared = scale.gain**2 if traits.weight is None else 1.0
+    choice = choose(case, lam=None if lam is None else check_number(lam, "lam", above=0) * squared)
+    loop = Parameters(
+        denoiser=name_of(method),
+        prepared=method,
+        schedule=choice.schedule if schedule is None else schedule,
+        lam=choice.lam,
+        tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
+        max_iter=choice.max_iter,
+        stop_rule="sum",
+        clip=clip_of(clip, choice.clip, unit, scale),
+        iteration=way.name,
+        last_sigma=choice.last_sigma,
+    )
+    wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
+    parameters = replace(
+        loop,
+        lam=loop.lam / squared,
+        clip=None if loop.clip is None else scale.interval_to_nominal(loop.clip),
+        last_sigma=loop.last_sigma / scale.gain,
+        model=model,
+        noise=described,
+        data_range=scale.nominal,
+        working_range=scale.working,
+        chosen=tuple(name for name, value in wanted.items() if value is None or value == "auto")[described is None :],
+        tune=tune,
+    )
+    return Plan(
+        parameters=parameters,
+        warnings=noticed(axes, scale, given.shape),
+        _loop=loop,
+        _data_term=data_term,
+        _iteration=way,
+        _conversion=conversion,
+        _start=first_guess(start, data_term, conversion),
+        _reference=None if reference is None else checked_reference(reference, data_term, conversion),
+        _workers=threads,
+        _search=None if tune is None else _search_for(tune, lam, model, unit, case, described, rng),
+    )
+
+
+def check_callback(callback: object) -> None:
+    """Refuse what cannot be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable with a State; got {callback!r}")
+
+
+def _wants_to_stop(callback: Callable[[State], object], state: State) -> bool:
+    try:
+        callback(state)
+    except (StopIteration, Cancelled):
+        return True
+    return False
+
+
+def _search_for(
+    tune: str,
+    lam: float | None,
+    model: Model,
+    y: FloatArray,
+    case: Case,
+    described: object,
+    rng: np.random.Generator | int | None,
+) -> LambdaSearch:
+    check_choice(tune, "tune", ("sure",))
+    if lam is not None:
+        raise ValueError(f"tune={tune!r} looks for lambda, but lam={lam!r} was given: give one of them")
+    if not isinstance(described, float):
+        raise ValueError(f"tune='sure' needs Gaussian noise on a linear model; got {type(model).__name__}")
+    observed = case.traits.observed
+    values = y if observed is None else np.where(observed, y, y.dtype.type(0))
+    return LambdaSearch(model, values, case, generator(rng, "tune='sure'"))

@@ -1,0 +1,219 @@
+"""The driver: it owns the loop, and an iteration only its one pass.
+
+Schedule, stopping rules, history, callbacks, cancelling, divergence and what a denoiser returns are looked after here,
+once for all iterations.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray, check_number, check_same_shape, float_image, numeric_array
+from plugplay.denoisers.base import Denoiser, open_session
+from plugplay.models.description import open_steps, warnings_of
+from plugplay.pnp.iterations import Diverged, Problem, rms
+from plugplay.pnp.results import Parameters, Result, Status
+from plugplay.pnp.state import Figures, History, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike
+
+    from plugplay.models.base import DataTerm
+    from plugplay.pnp.iterations import Iteration, Pass
+    from plugplay.pnp.schedules import Schedule
+
+__all__ = ["Cancelled", "Driver"]
+
+
+class Cancelled(Exception):  # noqa: N818 - nothing went wrong
+    """Raised by a progress function to end a run inside an iteration; the last complete one is returned."""
+
+
+class Driver:
+    """One run: `states` does an iteration whenever the next state is asked for; `run` does them all.
+
+    Parameters
+    ----------
+    data_term : DataTerm
+        f.
+    denoiser : callable
+        ``(image, sigma) -> image``. One that offers ``session()`` gets one for this run.
+    iteration : Iteration
+        What one pass does.
+    parameters : Parameters
+        Everything else.
+    start : array or State, optional
+        The first guess, or a state to continue from. Default ``data_term.start()``.
+    quality : callable, optional
+        Gives the PSNR of a cropped image, for the history.
+    rtol : float, optional
+        The relative residual that iterative model steps need to reach; by default they are exact.
+    progress : callable, optional
+        Called with the share of the denoiser's work that is done, by denoisers that tell; what it raises ends the
+        iteration, and `Cancelled` the run.
+    """
+
+    def __init__(
+        self,
+        data_term: DataTerm,
+        denoiser: Denoiser,
+        iteration: Iteration,
+        parameters: Parameters,
+        *,
+        start: ArrayLike | State | None = None,
+        quality: Callable[[FloatArray], float] | None = None,
+        rtol: float | None = None,
+        progress: Callable[[float], object] | None = None,
+    ) -> None:
+        _check_parts(data_term, denoiser, parameters.schedule)
+        self._data_term, self._iteration, self._parameters = data_term, iteration, parameters
+        self.state = self._shown(self._first_state(start, parameters.schedule))
+        self.status: Status | None = None
+        self._quality = quality
+        self._steps = open_steps(data_term, rtol)
+        self._denoiser = open_session(denoiser, progress)
+        self._problem = Problem(data_term, self._steps, self._denoised, parameters.lam, parameters.clip)
+
+    def states(self) -> Iterator[State]:
+        """Iterate: yield the state after each iteration until the run ends, and then know its `status`."""
+        figures = self.state.history.iterations()
+        while True:
+            self.status = self._ended(figures)
+            if self.status is not None:
+                return
+            try:
+                self.state = self._advanced(figures)
+            except Diverged:
+                self.status = Status.DIVERGED
+                return
+            except Cancelled:
+                self.status = Status.STOPPED
+                return
+            yield self.state
+
+    def run(self, *, callback: Callable[[State], object] | None = None) -> Result:
+        """Do all iterations; `callback` sees each state and may raise ``StopIteration`` to end the run."""
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable with a State; got {callback!r}")
+        for state in self.states():
+            if callback is not None:
+                try:
+                    callback(state)
+                except (StopIteration, Cancelled):
+                    self.status = Status.STOPPED
+                    break
+        return self.result()
+
+    def result(self) -> Result:
+        """Return the result as it is now; a run that is not at its end counts as stopped."""
+        status = Status.STOPPED if self.status is None else self.status
+        state = self.state
+        return Result(state.image, status, state.history, self._parameters, state, warnings_of(self._steps))
+
+    def _ended(self, figures: list[Figures]) -> Status | None:
+        parameters = self._parameters
+        if figures and _settled(figures[-1], parameters):
+            return Status.CONVERGED
+        if figures and self._problem.sigma(self.state.rho) < parameters.last_sigma:
+            return Status.FINISHED
+        return Status.MAX_ITERATIONS if self.state.iteration >= parameters.max_iter else None
+
+    def _advanced(self, figures: list[Figures]) -> State:
+        """Do one iteration and append its figures."""
+        began, before = time.perf_counter(), self.state
+        made = self._iteration.step(self._problem, before)
+        for array in (made.x, made.v, made.u):
+            array.setflags(write=False)
+        after = self._shown(replace(before, iteration=before.iteration + 1, x=made.x, v=made.v, u=made.u))
+        previous = figures[-1].delta if figures else None
+        figures.append(self._measured(made, before, after, began))
+        rho = self._parameters.schedule.next_rho(before.rho, figures[-1].delta, previous)
+        return replace(after, rho=rho, history=History.of(figures))
+
+    def _measured(self, made: Pass, before: State, after: State, began: float) -> Figures:
+        dx, dv, du = rms(made.x - before.x), rms(made.v - before.v), rms(made.u - before.u)
+        return Figures(
+            rho=before.rho,
+            sigma=self._problem.sigma(before.rho),
+            delta=dx + dv + du,
+            dx=dx,
+            dv=dv,
+            du=du,
+            fidelity=self._data_term.value(made.x),
+            seconds=time.perf_counter() - began,
+            model_move=made.model_move,
+            denoiser_move=made.denoiser_move,
+            clip_move=made.clip_move,
+            dual=made.dual,
+            psnr=math.nan if self._quality is None else self._quality(after.image),
+        )
+
+    def _first_state(self, start: ArrayLike | State | None, schedule: Schedule) -> State:
+        shape = tuple(self._data_term.shape)
+        if isinstance(start, State):
+            for name in ("x", "v", "u"):
+                check_same_shape(getattr(start, name), shape, f"start.{name}", "the unknown image")
+            return start
+        if start is None:
+            first = _any_rank(self._data_term.start(), "data_term.start()")
+        else:
+            first = _any_rank(numeric_array(start, "start"), "start")
+            check_same_shape(first, shape, "start", "the unknown image")
+        return self._iteration.init(first, check_number(schedule.rho0, "schedule.rho0", above=0))
+
+    def _shown(self, state: State) -> State:
+        """Return the state with the image that it shows, which cannot be written to."""
+        image = self._data_term.crop(self._iteration.image(state)).view()
+        image.setflags(write=False)
+        return replace(state, image=image)
+
+    def _denoised(self, noisy: FloatArray, sigma: float) -> FloatArray:
+        """Call the denoiser and check what it returns, naming it and the iteration if it fails."""
+        name, number = self._parameters.denoiser, self.state.iteration + 1
+        where = f"denoiser {name!r} at iteration {number} (sigma {sigma:.3g})"
+        given = noisy.view()
+        given.setflags(write=False)
+        try:
+            output = np.asarray(self._denoiser(given, sigma))
+        except Cancelled:
+            raise
+        except Exception as error:
+            kind = type(error) if type(error) in (ValueError, TypeError) else RuntimeError
+            raise kind(f"{where} raised {type(error).__name__}: {error}") from error
+        if output.dtype.kind != "f":
+            raise TypeError(f"{where} returned an array of dtype {output.dtype}; floats are needed")
+        if output.shape != noisy.shape:
+            raise ValueError(f"{where} returned the shape {output.shape} for an image of shape {noisy.shape}")
+        if not np.isfinite(output).all():
+            raise ValueError(f"{where} returned NaN or infinite values for a finite image")
+        with np.errstate(over="ignore"):  # too large for single precision: the iteration sees it explode
+            return output.astype(noisy.dtype, copy=True)
+
+
+def _settled(last: Figures, parameters: Parameters) -> bool:
+    if parameters.stop_rule == "sum":
+        return last.delta <= parameters.tol
+    return max(last.dx, last.dv, last.du) <= parameters.tol / 3
+
+
+def _any_rank(array: ArrayLike, name: str) -> FloatArray:
+    # Which axes are spatial does not matter to the driver.
+    return float_image(array, name, spatial_ndim=3 if np.ndim(array) == 4 else 2)
+
+
+def _check_parts(data_term: object, denoiser: object, schedule: object) -> None:
+    if isinstance(data_term, type) or not hasattr(data_term, "prox"):
+        hint = ": bind it with model.data_term(y)" if hasattr(data_term, "data_term") else ""
+        raise TypeError(f"data_term must have prox, value, start and crop; got {data_term!r}{hint}")
+    if not callable(denoiser):
+        hint = "; plugplay.denoisers.get makes one from a name" if isinstance(denoiser, str) else ""
+        raise TypeError(f"denoiser must be a callable (image, sigma) -> image; got {denoiser!r}{hint}")
+    if isinstance(schedule, type) or not hasattr(schedule, "next_rho"):
+        raise TypeError(f"schedule must be one such as Monotone(rho0=1e-3, gamma=1.5); got {schedule!r}")

@@ -1,0 +1,163 @@
+"""How one pass combines the model's step and the denoiser's: what an iteration is, and which there are.
+
+To add one: write a module in this package with a frozen dataclass that has ``name``, ``init``, ``step`` and ``image``,
+and add one line to `ITERATIONS`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray, check_choice
+from plugplay.models.base import DataTerm, ProxSession
+from plugplay.models.description import lipschitz_of
+from plugplay.pnp.state import History, State
+
+__all__ = ["ITERATIONS", "Diverged", "Iteration", "Pass", "Problem", "get_iteration", "rms"]
+
+# Iterates live on the scale [0, 1]; one whose RMS is beyond this is on its way to infinity.
+EXPLODED = 1e3
+# Sums take this many elements at a time, so that large images need no copies in double precision.
+_PIECE = 1 << 18
+
+
+class Diverged(Exception):  # noqa: N818 - it says what happened, and no user sees it
+    """The iterates have exploded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What stays the same from pass to pass.
+
+    Attributes
+    ----------
+    data_term : DataTerm
+        f.
+    steps : ProxSession
+        Its proximal steps, which may remember the last one.
+    denoise : callable
+        ``(image, sigma) -> image``, with its result checked.
+    lam : float
+        Lambda.
+    clip : (float, float) or None
+        The denoiser's input is clipped to this range.
+    """
+
+    data_term: DataTerm
+    steps: ProxSession
+    denoise: Callable[[FloatArray, float], FloatArray]
+    lam: float
+    clip: tuple[float, float] | None
+
+    def sigma(self, rho: float) -> float:
+        """Return ``sqrt(lambda / rho)``, the strength of the denoiser."""
+        return math.sqrt(self.lam / rho)
+
+    @functools.cached_property
+    def lipschitz(self) -> float:
+        """Lipschitz constant of the gradient of f, for iterations that follow it."""
+        constant = lipschitz_of(self.data_term)
+        if not math.isfinite(constant):
+            raise ValueError(
+                "this iteration follows the gradient of f, which is not bounded for this model: use iteration='admm' "
+                "or 'hqs'"
+            )
+        return constant
+
+    def prox(self, target: FloatArray, rho: float) -> FloatArray:
+        """Take the model's step, ``argmin f(x) + rho/2 ||x - target||²``."""
+        return np.array(self.steps.prox(target, rho))  # a copy: whoever made it may use its memory again
+
+    def clipped(self, w: FloatArray) -> FloatArray:
+        """Return the denoiser's input."""
+        return w if self.clip is None else np.clip(w, *self.clip)
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """What one pass made of x, v and u, with the figures that only ADMM has."""
+
+    x: FloatArray
+    v: FloatArray
+    u: FloatArray
+    model_move: float = math.nan
+    denoiser_move: float = math.nan
+    clip_move: float = math.nan
+    dual: float = math.nan
+
+
+class Iteration(Protocol):
+    """How one pass combines data term and denoiser; the driver does the rest."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    def init(self, first: FloatArray, rho: float) -> State:
+        """Return the state before the first pass, from a first guess of the image and the first rho."""
+        ...
+
+    def step(self, problem: Problem, state: State) -> Pass:
+        """Do one pass; raise `Diverged` if the iterates explode."""
+        ...
+
+    def image(self, state: State) -> FloatArray:
+        """Return the iterate that is the restored image, before cropping."""
+        ...
+
+
+ITERATIONS: Mapping[str, str] = {
+    "admm": "plugplay.pnp.admm:ADMM",
+    "hqs": "plugplay.pnp.hqs:HQS",
+    "pgd": "plugplay.pnp.gradient:PGD",
+    "fista": "plugplay.pnp.gradient:FISTA",
+    "red": "plugplay.pnp.red:RED",
+}
+
+
+def get_iteration(name: str | Iteration) -> Iteration:
+    """Return the iteration of this name; an object that is one already stays as it is.
+
+    Examples
+    --------
+    >>> get_iteration("hqs").name
+    'hqs'
+    """
+    if not isinstance(name, str):
+        if not all(hasattr(name, member) for member in ("name", "init", "step", "image")):
+            raise TypeError(f"iteration must be a name or have name, init, step and image; got {name!r}")
+        return name
+    module, _, attribute = ITERATIONS[check_choice(name, "iteration", tuple(ITERATIONS))].partition(":")
+    made: Iteration = getattr(importlib.import_module(module), attribute)()
+    return made
+
+
+def first_state(first: FloatArray, rho: float) -> State:
+    """Return the state x = v = first, u = 0, with which most iterations begin."""
+    first = first.copy()
+    zero = np.zeros_like(first)
+    for array in (first, zero):
+        array.setflags(write=False)
+    return State(0, first, first, zero, rho, History.of([]))
+
+
+def check_bounded(*arrays: FloatArray) -> None:
+    """Raise `Diverged` if one of the arrays has exploded."""
+    if not all(rms(array) <= EXPLODED for array in arrays):  # written so that NaN counts
+        raise Diverged
+
+
+def rms(array: FloatArray) -> float:
+    """Return the root mean square, summed in a fixed order whatever the number of threads, and a piece at a time."""
+    values = array.ravel()
+    pieces = (values[first : first + _PIECE] for first in range(0, values.size, _PIECE))
+    with np.errstate(over="ignore"):
+        return math.sqrt(sum(float(np.sum(np.square(piece, dtype=np.float64))) for piece in pieces) / values.size)

@@ -1,0 +1,185 @@
+"""Where a run stands (`State`) and how it got there (`History`)."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray, check_number
+from plugplay.arrays.records import Fingerprinted
+from plugplay.io.atomic import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["Figures", "History", "State"]
+
+# Checkpoints of version 0.1 have no number; they hold ADMM's arrays and all figures but the level.
+CHECKPOINT_FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of one iteration; RMS is the norm divided by the square root of the number of elements.
+
+    Attributes
+    ----------
+    rho, sigma : float
+        The penalty and the denoiser's strength, ``sigma = sqrt(lam / rho)``.
+    delta, dx, dv, du : float
+        The RMS changes of x, v and u, and their sum.
+    fidelity : float
+        f(x).
+    seconds : float
+        Duration of the iteration.
+    model_move : float
+        RMS of ``x - (v - u)``, what the model's step did. This and the next three are ADMM's, and NaN for others.
+    denoiser_move : float
+        RMS of ``D(w) - w`` with w the denoiser's input, after clipping.
+    clip_move : float
+        RMS of ``w - clip(w)`` with ``w = x + u``.
+    dual : float
+        RMS of u.
+    psnr : float
+        Of the image against the reference, both clipped to [0, 1]; NaN without one.
+    level : float
+        0 for full resolution, 1 for half of it, and so on.
+    """
+
+    rho: float
+    sigma: float
+    delta: float
+    dx: float
+    dv: float
+    du: float
+    fidelity: float
+    seconds: float
+    model_move: float = math.nan
+    denoiser_move: float = math.nan
+    clip_move: float = math.nan
+    dual: float = math.nan
+    psnr: float = math.nan
+    level: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class History(Fingerprinted):
+    """The figures of all iterations, an array for each; `Figures` says what they are.
+
+    Examples
+    --------
+    >>> len(History.of([]))
+    0
+    """
+
+    rho: NDArray[np.float64]
+    sigma: NDArray[np.float64]
+    delta: NDArray[np.float64]
+    dx: NDArray[np.float64]
+    dv: NDArray[np.float64]
+    du: NDArray[np.float64]
+    fidelity: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    model_move: NDArray[np.float64]
+    denoiser_move: NDArray[np.float64]
+    clip_move: NDArray[np.float64]
+    dual: NDArray[np.float64]
+    psnr: NDArray[np.float64]
+    level: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, iterations: Iterable[Figures]) -> History:
+        """Make the arrays from single iterations."""
+        rows = list(iterations)
+        return cls(**{f.name: _read_only(np.array([getattr(row, f.name) for row in rows])) for f in fields(Figures)})
+
+    def __len__(self) -> int:
+        return len(self.rho)
+
+    def iterations(self) -> list[Figures]:
+        """Return the single iterations."""
+        names = [f.name for f in fields(Figures)]
+        return [Figures(**{name: float(getattr(self, name)[k]) for name in names}) for k in range(len(self))]
+
+
+@dataclass(frozen=True, eq=False)
+class State(Fingerprinted):
+    """Where the loop stands: what a callback sees and what a checkpoint stores.
+
+    Attributes
+    ----------
+    iteration : int
+        How many iterations have been done.
+    x, v, u : arrays
+        The iterates: after the model's step, after the denoiser's, and what the iteration carries along, for ADMM the
+        multiplier.
+    rho : float
+        The penalty of the next iteration.
+    history : History
+        All iterations so far.
+    image : array
+        The restored image as it is now: the part of v that lies in the frame. Empty after loading.
+    """
+
+    iteration: int
+    x: FloatArray
+    v: FloatArray
+    u: FloatArray
+    rho: float
+    history: History
+    image: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    def __post_init__(self) -> None:
+        check_number(self.rho, "State.rho", above=0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a checkpoint (npz); an existing file is replaced only when the new one is complete."""
+        columns = {f"history_{f.name}": getattr(self.history, f.name) for f in fields(Figures)}
+        with atomic(Path(path)) as temporary, temporary.open("wb") as stream:
+            np.savez(
+                stream,
+                format=np.int64(CHECKPOINT_FORMAT),
+                iteration=np.int64(self.iteration),
+                rho=np.float64(self.rho),
+                x=self.x,
+                v=self.v,
+                u=self.u,
+                image=self.image,
+                **columns,
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> State:
+        """Read a checkpoint written by `save`, now or by version 0.1."""
+        try:
+            with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+                written = int(stored["format"]) if "format" in stored else 1
+                if written > CHECKPOINT_FORMAT:
+                    raise ValueError(f"it was written by a later version of plugplay (format {written})")
+                columns = {f.name: stored.get(f"history_{f.name}") for f in fields(Figures)}
+                if written == 1:
+                    columns["level"] = np.zeros_like(columns["rho"])
+                history = History(**{name: _read_only(_present(column, name)) for name, column in columns.items()})
+                arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
+                return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
+        except (KeyError, ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{os.fspath(path)!r} is not a checkpoint written by State.save: {error}") from None
+
+
+def _present(column: NDArray[Any] | None, name: str) -> NDArray[Any]:
+    if column is None:
+        raise KeyError(f"history_{name}")
+    return column
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,132 @@
+"""From a user's array to the problem that the loop solves: its scale, its noise, its data term."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
+from plugplay.arrays.scale import Scale
+from plugplay.models.description import entered
+from plugplay.models.likelihoods.stabilised import StabilisedTerm
+from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
+from plugplay.pnp.state import State
+from plugplay.tuning.rules import noise_behind
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from plugplay.arrays.axes import Axes
+    from plugplay.arrays.observation import Conversion
+    from plugplay.models.base import DataTerm, Model
+    from plugplay.traits import Traits
+
+__all__ = ["checked_reference", "clip_of", "first_guess", "noticed", "posed", "scale_of"]
+
+# A model whose response to a constant is this close to it lets black be moved.
+_KEEPS_CONSTANTS = 1e-6
+
+
+def scale_of(
+    observed: NDArray[Any],
+    traits: Traits,
+    data_range: tuple[float, float] | None,
+    noise: object,
+    model: Model,
+) -> Scale:
+    """Return the nominal and the working range."""
+    if traits.observes == "counts":
+        if data_range is not None:
+            raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
+        return Scale(0.0, 1.0, integer=True)
+    if isinstance(noise, PoissonGaussian):  # the transform that makes the noise uniform brings a range of its own
+        return Scale.nominal_of(observed.dtype, data_range)
+    gain = traits.constant_gain
+    movable = gain is not None and abs(gain - 1) <= _KEEPS_CONSTANTS
+    return Scale.of(observed, data_range, observed=traits.observed, movable=movable)
+
+
+def posed(
+    y: NDArray[Any], model: Model, traits: Traits, noise: float | PoissonGaussian | str | None, scale: Scale
+) -> tuple[DataTerm, float, float | PoissonGaussian | None]:
+    """Bind the model to the observation; return the data term, its noise level, and the noise as users know it."""
+    if isinstance(noise, str) and noise != "auto":
+        raise ValueError(f"noise must be a number, a PoissonGaussian or 'auto'; got {noise!r}")
+    if traits.observes == "counts":
+        if noise is not None:
+            raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
+        return model.data_term(y), 0.0, None
+    data_term = model.data_term(y)  # complains about pixels that are not finite
+    if isinstance(noise, PoissonGaussian):
+        if not traits.pointwise:
+            raise ValueError(
+                f"noise=PoissonGaussian(...) works pixel by pixel, so only denoise and inpaint can use it; for "
+                f"{type(model).__name__} give the standard deviation of the noise as a number"
+            )
+        known = estimate_poisson_gaussian(y, noise, mask=traits.observed)
+        values = y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0))
+        stabiliser = Stabiliser.build(values, known)
+        term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
+        return term, stabiliser.noise, known
+    if noise is None or noise == "auto":
+        level = noise_behind(traits, estimate_noise(y, mask=traits.observed).sigma)
+        return data_term, level, level / scale.gain
+    given = check_number(noise, "noise", minimum=0)
+    if given * scale.gain >= 1:
+        low, high = scale.working
+        raise ValueError(
+            f"noise must be below the width of the image's range, {low:g} to {high:g}; got {noise!r}. It is a standard "
+            "deviation on the scale that data_range sets, [0, 1] for integers: for 8-bit images write 5/255"
+        )
+    return data_term, given * scale.gain, given
+
+
+def clip_of(
+    clip: object, chosen: tuple[float, float] | None, unit: NDArray[Any], scale: Scale
+) -> tuple[float, float] | None:
+    """Return the range of the denoiser's input on the working scale; it never cuts off what was observed."""
+    if clip is None:
+        return None
+    if not isinstance(clip, str):
+        return scale.interval_to_working(check_interval(clip, "clip"))
+    check_choice(clip, "clip", ("auto",))
+    if chosen is None or scale.is_nominal:
+        return chosen
+    finite = unit[np.isfinite(unit)]
+    return min(chosen[0], float(finite.min())), max(chosen[1], float(finite.max()))
+
+
+def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...]) -> tuple[str, ...]:
+    """Return what a user should know about the choice of axes and range."""
+    notes = []
+    if axes.guessed:
+        notes.append(
+            f"the last axis of y, whose shape is {shape}, was taken for colour; channel_axis=-1 says so, "
+            "spatial_ndim=3 says that y is a volume"
+        )
+    if not scale.is_nominal:
+        low, high = scale.working
+        notes.append(
+            f"the data do not fill their range, so the denoiser sees {low:.6g} to {high:.6g} as black to white"
+        )
+    return tuple(notes)
+
+
+def first_guess(
+    start: ArrayLike | State | None, data_term: DataTerm, conversion: Conversion
+) -> FloatArray | State | None:
+    """Return the user's first guess as an x of the data term; a state is left alone."""
+    if start is None or isinstance(start, State):
+        return start
+    first = entered(data_term, conversion.to_working(start, "start"))
+    check_same_shape(first, tuple(data_term.shape), "start", "the unknown image")
+    return first
+
+
+def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Conversion) -> FloatArray:
+    """Return the true image on the nominal scale, or raise if it is not the image's shape."""
+    truth = conversion.to_nominal(reference, "reference")
+    check_same_shape(truth, data_term.crop(data_term.start()).shape, "reference", "the restored image")
+    return truth

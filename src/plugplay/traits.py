@@ -1,0 +1,85 @@
+"""`Traits`: what a model says about itself, so that nobody has to ask what it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from plugplay.arrays.checks import BoolArray, check_choice, check_integer, check_number, frozen
+from plugplay.arrays.records import Fingerprinted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Leaves", "Observes", "Traits"]
+
+Observes = Literal["intensities", "counts", "complex"]
+Leaves = Literal["white", "coloured", "shot"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Traits(Fingerprinted):
+    r"""What automatic parameters and denoisers need to know about a model and its observation.
+
+    Attributes
+    ----------
+    observes : {"intensities", "counts", "complex"}
+        What an observation holds: values on the scale of the image with Gaussian noise, photon counts, whose
+        statistics the model brings along, or complex samples.
+    spatial_ndim : int
+        Spatial axes of the image, 2 or 3; a further axis holds channels.
+    unknowns_per_sample : float
+        Unknown pixels for each observed value: 1 for denoising and deblurring, K² for super-resolution by K, the
+        inverse of the observed share for a mask, 1/n if n photon counters look at each pixel.
+    decimation : float
+        Distance between samples, in pixels of the image, along each axis; above 1 detail folds into the samples and
+        passes for noise.
+    spectrum : array, optional
+        :math:`|\hat h|^2`, the eigenvalues of :math:`G^T G` before sampling, on a regular grid of frequencies in the
+        layout of an FFT. None if the operator is not a convolution.
+    norm : float
+        The largest singular value of G; infinite if it is not known.
+    constant_gain : float, optional
+        c if G maps a constant image of 1 to a constant c; None if it does not.
+    pointwise : bool
+        Whether each sample depends on one pixel only, so that a transform of the values commutes with G.
+    leaves : {"white", "coloured", "shot"}
+        What the model's step leaves to the denoiser: white noise, noise whose colour comes from inverting G, or noise
+        that varies with the signal.
+    weight : float, optional
+        The natural lambda: 1 if f is a complete negative log-likelihood. None if f is :math:`\tfrac12 \|Gx - y\|^2`,
+        whose natural weight is the variance of the noise.
+    observed : array of bool, optional
+        True where the observation counts, in its shape; None means everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> traits = pp.models.SuperResolution(2).traits(np.zeros((8, 8)))
+    >>> traits.unknowns_per_sample, traits.leaves
+    (4.0, 'coloured')
+    """
+
+    observes: Observes = "intensities"
+    spatial_ndim: int = 2
+    unknowns_per_sample: float = 1.0
+    decimation: float = 1.0
+    spectrum: NDArray[np.float64] | None = None
+    norm: float = math.inf
+    constant_gain: float | None = None
+    pointwise: bool = False
+    leaves: Leaves = "coloured"
+    weight: float | None = None
+    observed: BoolArray | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.observes, "traits.observes", ("intensities", "counts", "complex"))
+        check_choice(self.leaves, "traits.leaves", ("white", "coloured", "shot"))
+        check_integer(self.spatial_ndim, "traits.spatial_ndim", minimum=2)
+        check_number(self.unknowns_per_sample, "traits.unknowns_per_sample", above=0)
+        check_number(self.decimation, "traits.decimation", minimum=1)
+        if self.spectrum is not None:
+            object.__setattr__(self, "spectrum", frozen(self.spectrum))

@@ -1,0 +1,78 @@
+"""The search for the lambda of least risk, by trial restorations."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plugplay.models.description import residual_of
+from plugplay.pnp.driver import Driver
+from plugplay.tuning.risk import FACTORS, inverse_weight, least_risk
+from plugplay.tuning.rules import Case, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plugplay.arrays.checks import FloatArray
+    from plugplay.models.base import Model
+    from plugplay.pnp.iterations import Iteration
+    from plugplay.pnp.results import Parameters
+
+__all__ = ["LambdaSearch"]
+
+
+@dataclass(frozen=True, eq=False)
+class LambdaSearch:
+    """A search that is made when the run begins, so that it can be watched and cancelled.
+
+    Attributes
+    ----------
+    model : Model
+        What happened to the image.
+    y : array
+        The observation, zero where nothing was observed.
+    case : Case
+        What automatic parameters depend on.
+    rng : numpy.random.Generator
+        Source of the random direction.
+    """
+
+    model: Model
+    y: FloatArray
+    case: Case
+    rng: np.random.Generator
+
+    def best(self, parameters: Parameters, iteration: Iteration, progress: Callable[[float], object] | None) -> float:
+        """Return the lambda of least risk; `progress` may raise `Cancelled` at any time."""
+        trials = 2 * len(FACTORS)
+        done = 0
+
+        def tell(share: float) -> None:
+            if progress is not None:
+                progress((done + share) / trials)
+
+        def predict(y: FloatArray, lam: float) -> FloatArray:
+            nonlocal done
+            term = self.model.data_term(y)
+            trial = replace(parameters, lam=lam, schedule=choose(self.case, lam=lam).schedule)
+            driver = Driver(term, parameters.prepared, iteration, trial)  # type: ignore[arg-type]
+            limit = max(trial.max_iter, 1)
+            for state in driver.states():
+                tell(state.iteration / limit)
+            done += 1
+            residual = residual_of(term, iteration.image(driver.state))
+            if residual is None:
+                raise ValueError(f"tune='sure' needs a data term with residual(x); {type(term).__name__} has none")
+            observed = self.case.traits.observed
+            return y + residual if observed is None else np.where(observed, y + residual, y.dtype.type(0))
+
+        def deconvolve(y: FloatArray) -> FloatArray:
+            term = self.model.data_term(y)
+            return term.prox(np.zeros(term.shape, y.dtype), inverse_weight(self.case.noise))
+
+        # A copy, so that the same plan finds the same lambda again.
+        rng = copy.deepcopy(self.rng)
+        return least_risk(predict, deconvolve, self.y, noise=self.case.noise, lam=parameters.lam, rng=rng)
