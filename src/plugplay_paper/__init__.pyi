@@ -1,2 +1,2 @@
-from .reproduction import Plan as Plan
+from .reproduction import Reproduction as Reproduction
 from .reproduction import reproduce as reproduce

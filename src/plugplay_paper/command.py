@@ -1,4 +1,7 @@
-"""``plugplay reproduce``: the paper's tables and figures, computed anew."""
+"""``plugplay reproduce``: the paper's tables and figures, computed anew.
+
+The command line imports this module for every command, so that everything heavy is imported only when it runs.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plugplay.cli.options import UsageError
-
 if TYPE_CHECKING:
     from plugplay_paper.runner import Failure
 
 __all__ = ["reproduce"]
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
 
 
 def reproduce(
@@ -30,78 +34,75 @@ def reproduce(
     ],
     images: Annotated[
         Path | None,
-        typer.Option(help="Folder of pictures, such as the paper's ten. Default: some that scikit-image brings."),
+        typer.Option(help="Folder of images, such as the paper's ten. Default: images from scikit-image."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report.")] = Path("plugplay-report"),
     quick: Annotated[bool, typer.Option("--quick", help="A reduced set: a few minutes instead of hours.")] = False,
     realisations: Annotated[
-        int | None, typer.Option(min=1, help="At most this many realisations of the noise; the paper has 5 and 8.")
+        int | None, typer.Option(min=1, help="Maximum number of noise realisations; the paper has 5 and 8.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Cells at a time, one core each. Default, and most: all cores.")
+        int | None, typer.Option(min=1, help="Number of worker processes. Default and maximum: all cores.")
     ] = None,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say how long it would take, and stop.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print how long it would take, and stop.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write a summary as JSON.")] = False,
 ) -> None:
-    """Run the paper's experiments and set the numbers beside the printed ones, as HTML, JSON and CSV.
+    """Run the paper's experiments and compare with the printed numbers, as HTML, JSON and CSV.
 
-    A run can be interrupted: the same command goes on where it stopped.
+    An interrupted run can be resumed: rerun the same command.
 
     Example: plugplay reproduce all --images paper10 --out report
     """
-    from plugplay.cli.progress import CellProgress
-    from plugplay_paper import Plan
+    from plugplay_paper import Reproduction
+    from plugplay_paper.progress import CellProgress
     from plugplay_paper.runner import WorkerLostError
 
     try:
-        plan = Plan.of(experiments, out=out, images=images, quick=quick, realisations=realisations, workers=workers)
+        run = Reproduction.of(
+            experiments, out=out, images=images, quick=quick, realisations=realisations, workers=workers
+        )
     except ValueError as error:
-        raise UsageError(str(error)) from None
-    total, left = len(plan.cells), len(plan.waiting)
-    cores = f"{plan.workers} core{'s' * (plan.workers > 1)}"
-    _say(f"{total} cells, {total - left} of them done already; about {_span(plan.seconds)} on {cores}.")
+        _log(f"plugplay: {error}")
+        raise typer.Exit(USAGE_ERROR) from None
+    total, left = len(run.cells), len(run.waiting)
+    cores = f"{run.workers} core{'s' * (run.workers > 1)}"
+    _log(f"{total} cells, {total - left} already done; about {_duration(run.seconds)} on {cores}")
     if estimate:
         if as_json:
-            typer.echo(json.dumps({"cells": total, "done": total - left, "seconds": round(plan.seconds)}))
+            typer.echo(json.dumps({"cells": total, "done": total - left, "seconds": round(run.seconds)}))
         return
     began = time.monotonic()
     failures: list[Failure] = []
-    trouble = ""
-    plan.prepare()
+    trouble, code = "", 0
+    run.prepare()
     try:
         with CellProgress(total=left) as progress:
-            plan.run(progress, failures)
+            run.run(progress, failures)
     except KeyboardInterrupt:
-        trouble = "interrupted; the same command goes on from here"
+        trouble, code = "interrupted; rerun to resume", INTERRUPTED
     except WorkerLostError as error:
-        trouble = str(error)
+        trouble, code = str(error), 1
     command = shlex.join(["plugplay", *sys.argv[1:]])
-    page = plan.report(command=command, seconds=time.monotonic() - began, failures=failures)
+    page = run.report(command=command, seconds=time.monotonic() - began, failures=failures)
     if as_json:
         failed = [failure.label for failure in failures]
         typer.echo(json.dumps({"report": str(page), "cells": total, "failed": failed, "trouble": trouble or None}))
     else:
         typer.echo(f"wrote {page}")
     for failure in failures:
-        _say(f"failed: {failure.label}: {failure.error}")
+        _log(f"failed: {failure.label}: {failure.error}")
     if trouble:
-        _say(trouble)
-    if trouble.startswith("interrupted"):
-        raise typer.Exit(130)
-    if failures or trouble:
-        raise typer.Exit(1)
+        _log(trouble)
+    if code or failures:
+        raise typer.Exit(code or 1)
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
-def _span(seconds: float) -> str:
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 100
-        else f"{seconds / 60:.0f} min"
-        if seconds < 5400
-        else f"{seconds / 3600:.1f} h"
-    )
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

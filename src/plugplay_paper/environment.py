@@ -10,14 +10,48 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from plugplay.arrays.checks import check_workers
+import plugplay
+from plugplay_paper.source_code import computing_files, digest_of
 
-__all__ = ["Environment", "code_digest"]
+__all__ = ["Environment", "available_cores", "code_digest"]
 
 # What the numbers depend on.
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-image", "PyWavelets")
-# What they do not depend on: how a report is asked for and written.
-PRESENTATION = ("cli/", "reproduce/report/", "reproduce/experiments/")
+# What they do not depend on, given the pixels and the parameters, which each cell brings with it: commands, files,
+# displays, checks that no cell calls, and here the plan of the experiments and the report.
+PLUGPLAY_PRESENTATION = (
+    "cli/",
+    "io/",
+    "napari/",
+    "scale/",
+    "web/",
+    "__init__.py",
+    "__main__.py",
+    "imageio.py",
+    "photon_cubes.py",
+    "plots.py",
+    "checks/assumptions.py",
+    "checks/certificate.py",
+    "checks/certification.py",
+    "checks/model_check.py",
+)
+PAPER_PRESENTATION = (
+    "experiments/",
+    "report/",
+    "__init__.py",
+    "command.py",
+    "costs.py",
+    "environment.py",
+    "files.py",
+    "images.py",
+    "paper.py",
+    "progress.py",
+    "reproduction.py",
+    "results.py",
+    "runner.py",
+    "source_code.py",
+    "store.py",
+)
 
 
 @dataclass(frozen=True)
@@ -47,36 +81,33 @@ class Environment:
     @classmethod
     def here(cls) -> Environment:
         """Return this process's."""
-        from plugplay import __version__
-
         return cls(
-            plugplay=__version__,
+            plugplay=plugplay.__version__,
             python=platform.python_version(),
             system=platform.platform(),
             cpu=_cpu(),
             libraries=tuple((name, _version(name)) for name in LIBRARIES),
-            cores=check_workers(None),
+            cores=available_cores(),
             code=code_digest()[:12],
         )
 
 
 @functools.cache
 def code_digest() -> str:
-    """Return a digest of all that computes: the package without its command line and reports, libraries, machine.
+    """Return a digest of all that computes: the code without its documentation, libraries, machine.
 
     The machine counts because seconds are measured too.
     """
-    package = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
-        place = source.relative_to(package).as_posix()
-        if not place.startswith(PRESENTATION):
-            digest.update(f"{place}\n".encode())
-            digest.update(source.read_bytes())
-    for name in LIBRARIES:
-        digest.update(f"{name} {_version(name)}\n".encode())
-    digest.update(f"{platform.python_version()} {_cpu()}".encode())
-    return digest.hexdigest()
+    core, here = Path(plugplay.__file__).parent, Path(__file__).parent
+    files = computing_files(core, without=PLUGPLAY_PRESENTATION) + computing_files(here, without=PAPER_PRESENTATION)
+    versions = "".join(f"{name} {_version(name)}\n" for name in LIBRARIES)
+    machine = f"{platform.python_version()} {_cpu()}"
+    return hashlib.sha256(f"{digest_of(files)}\n{versions}{machine}".encode()).hexdigest()
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _version(name: str) -> str:

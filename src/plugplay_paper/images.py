@@ -1,4 +1,4 @@
-"""The test pictures: those of a folder, or some that scikit-image brings."""
+"""The test images: those of a folder, or some that scikit-image brings."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, frozen
-from plugplay.arrays.records import Fingerprinted
+from plugplay import io
+from plugplay_paper.arrays import LUMINANCE, FloatArray, frozen
+from plugplay_paper.fingerprints import Fingerprinted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LUMINANCE", "Picture", "bundled", "colour_picture", "from_folder"]
+__all__ = ["TestImage", "bundled", "colour_image", "from_folder"]
 
-# Both factors of the super-resolution table divide it, so that every problem can be posed for every picture.
+# Both factors of the super-resolution table divide it, so that every problem can be posed for every image.
 MULTIPLE = 4
-SMALLEST = 32
-# Rec. 601, the weights of the classical gray test images.
-LUMINANCE = np.array([0.299, 0.587, 0.114])
+MIN_SIDE = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Picture(Fingerprinted):
-    """A picture to degrade and restore.
+class TestImage(Fingerprinted):
+    """An image to degrade and restore.
 
     Attributes
     ----------
@@ -41,8 +40,10 @@ class Picture(Fingerprinted):
         Of the pixels.
     """
 
+    __test__ = False  # pytest takes classes of such names for tests
+
     name: str
-    # Many cells share a picture, and each has a fingerprint: the pixels are digested once.
+    # Many cells share an image, and each has a fingerprint: the pixels are digested once.
     pixels: FloatArray = field(metadata={"fingerprinted": False})
     digest: str = field(init=False)
 
@@ -52,44 +53,42 @@ class Picture(Fingerprinted):
         shape = str(pixels.shape).encode()
         object.__setattr__(self, "digest", hashlib.sha256(shape + pixels.tobytes()).hexdigest())
 
-    def cropped(self, side: int) -> Picture:
+    def cropped(self, side: int) -> TestImage:
         """Return a square from the upper middle, where the subject of a portrait is."""
         top, left = self.pixels.shape[0] // 8, (self.pixels.shape[1] - side) // 2
-        return Picture(self.name, self.pixels[top : top + side, left : left + side])
+        return TestImage(self.name, self.pixels[top : top + side, left : left + side])
 
     def __str__(self) -> str:
         height, width = self.pixels.shape[:2]
         return f"{self.name} ({width} x {height})"
 
 
-def from_folder(folder: Path) -> tuple[Picture, ...]:
-    """Return all pictures of a folder, gray, in the order of their file names.
+def from_folder(folder: Path) -> tuple[TestImage, ...]:
+    """Return all images of a folder, gray, in the order of their file names.
 
     They lose up to three rows and columns, so that the sides are multiples of 4, and are clipped to [0, 1]. Other
     files, and hidden ones, are passed over.
     """
-    from plugplay import io
-
     if not folder.is_dir():
-        raise ValueError(f"{folder} is not a folder; a folder of image files is needed")
+        raise ValueError(f"{folder} is not a folder")
     visible = (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     files = sorted(file for file in visible if io.is_image_name(file))
     if not files:
-        raise ValueError(f"{folder} holds no image files; known endings are {', '.join(io.suffixes())}")
+        raise ValueError(f"{folder} holds no image files; supported formats: {', '.join(io.suffixes())}")
     count = Counter(_display_name(file.stem) for file in files)
     return tuple(
         # Of two files of one name, as a.png and a.tif, say all of it.
-        Picture(name if count[name := _display_name(file.stem)] == 1 else _readable(file.name), _gray(file))
+        TestImage(name if count[name := _display_name(file.stem)] == 1 else _readable(file.name), _gray(file))
         for file in files
     )
 
 
-def bundled() -> tuple[Picture, ...]:
-    """Return gray pictures that scikit-image brings, 256 x 256 pixels of each.
+def bundled() -> tuple[TestImage, ...]:
+    """Return gray images that scikit-image brings, 256 x 256 pixels of each.
 
     Examples
     --------
-    >>> [picture.name for picture in bundled()]
+    >>> [image.name for image in bundled()]
     ['camera', 'astronaut', 'coffee', 'chelsea', 'coins', 'rocket']
     """
     from skimage import data
@@ -103,16 +102,16 @@ def bundled() -> tuple[Picture, ...]:
         "rocket": (data.rocket(), 90, 200),
     }
     return tuple(
-        Picture(name, _luminance(np.asarray(image)[top : top + 256, left : left + 256] / 255))
+        TestImage(name, _luminance(np.asarray(image)[top : top + 256, left : left + 256] / 255))
         for name, (image, top, left) in corners.items()
     )
 
 
-def colour_picture() -> Picture:
-    """Return the colour picture of the figures, 512 x 512."""
+def colour_image() -> TestImage:
+    """Return the colour image of the figures, 512 x 512."""
     from skimage import data
 
-    return Picture("astronaut, colour", np.asarray(data.astronaut()) / 255)
+    return TestImage("astronaut, colour", np.asarray(data.astronaut()) / 255)
 
 
 def _display_name(stem: str) -> str:
@@ -126,18 +125,16 @@ def _readable(name: str) -> str:
 
 
 def _gray(file: Path) -> FloatArray:
-    from plugplay import io
-
     image = io.read(file)
     if len(image.pages) != 1:
-        raise ValueError(f"{file} holds {len(image.pages)} images; single pictures are needed")
+        raise ValueError(f"{file} holds {len(image.pages)} images; a file with one image is needed")
     gray = _luminance(image.unit_pages()[0])
     if not np.isfinite(gray).all():
-        raise ValueError(f"{file} has pixels that are not finite; take it out of the folder or fill them in")
+        raise ValueError(f"{file} has NaN or infinite pixels; remove it from the folder or fill them in")
     height, width = (side // MULTIPLE * MULTIPLE for side in gray.shape)
-    if min(height, width) < SMALLEST:
+    if min(height, width) < MIN_SIDE:
         raise ValueError(
-            f"{file} has {gray.shape[1]} x {gray.shape[0]} pixels; at least {SMALLEST} each way are needed"
+            f"{file} has {gray.shape[1]} x {gray.shape[0]} pixels; at least {MIN_SIDE} each way are needed"
         )
     return np.clip(gray[:height, :width], 0, 1)
 

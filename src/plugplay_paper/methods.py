@@ -6,41 +6,39 @@ on one thread: cells run beside each other.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from plugplay import denoisers
-from plugplay.denoisers.base import Denoiser, name_of, open_session
+from plugplay import Constant, denoisers, pnp_admm, restore
 from plugplay.models import SinglePhoton, SuperResolution
-from plugplay.pnp.admm import pnp_admm
-from plugplay.pnp.schedules import Constant, Schedule
-from plugplay.restoration import restore
 from plugplay_paper.baselines.gaussian_process import gaussian_process_regression
-from plugplay_paper.baselines.images_from_bits import images_from_bits
+from plugplay_paper.baselines.images_from_bits import count_ones, images_from_bits
 from plugplay_paper.baselines.sparse_coding import sparse_coding
-from plugplay_paper.problems import Observation, Photons, Problem
+from plugplay_paper.denoising import LimitedStrength, denoiser_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plugplay.arrays.checks import FloatArray
-    from plugplay.pnp.results import Result, State
+    from plugplay import Adaptive, Monotone, Result, State
+    from plugplay_paper.arrays import FloatArray
+    from plugplay_paper.problems import Observation
 
 __all__ = [
     "Automatic",
     "FirstGuess",
     "GaussianProcess",
     "ImagesFromBits",
-    "LimitedStrength",
     "Method",
     "PlugAndPlay",
     "Restored",
+    "Schedule",
     "SparseCoding",
     "TotalVariationADMM",
 ]
+
+Schedule: TypeAlias = "Constant | Monotone | Adaptive"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,43 +61,6 @@ class Method(Protocol):
         """Restore the image; `watch` sees every iteration of methods that are Algorithm 1."""
         ...
 
-    def cost(self, problem: Problem) -> float:
-        """Return about how many seconds a megapixel takes, for the estimate of a run's duration."""
-        ...
-
-
-@dataclass(frozen=True)
-class LimitedStrength:
-    """A denoiser whose sigma is limited.
-
-    With the parameters of Table I, sigma starts at 0.9 and at 3.2 on the scale [0, 1], where no denoiser was meant to
-    work. In the noisy configuration at x2 that costs 0.4 and 0.5 dB on couple and cameraman, and little on others.
-    Leaving out the clipping instead helps couple as much, so u probably winds up against it.
-
-    Attributes
-    ----------
-    denoiser : Denoiser
-        What denoises.
-    largest : float
-        The limit of sigma.
-    """
-
-    denoiser: Denoiser
-    largest: float
-
-    @property
-    def name(self) -> str:
-        """The denoiser's name and the limit."""
-        return f"{name_of(self.denoiser)}, sigma at most {self.largest:g}"
-
-    def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
-        """Denoise."""
-        return self.denoiser(image, min(sigma, self.largest))
-
-    def session(self) -> Denoiser:
-        """Return a session of the denoiser, limited too."""
-        return LimitedStrength(open_session(self.denoiser), self.largest)
-
 
 @dataclass(frozen=True)
 class FirstGuess:
@@ -112,10 +73,6 @@ class FirstGuess:
     def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
         """Return the start."""
         return Restored(observation.data_term().start())
-
-    def cost(self, problem: Problem) -> float:
-        """Next to nothing, apart from the simulation."""
-        return 3.0 if isinstance(problem, Photons) else 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +87,7 @@ class PlugAndPlay:
         How rho grows.
     denoiser : str
         Its name.
-    largest_sigma : float
+    max_sigma : float
         Limit of the denoiser's sigma; see `LimitedStrength`.
     tol, max_iter
         When to stop.
@@ -146,7 +103,7 @@ class PlugAndPlay:
     lam: float
     schedule: Schedule
     denoiser: str = "bm3d"
-    largest_sigma: float = 0.4
+    max_sigma: float = 0.4
     tol: float = 1e-3
     max_iter: int = 150
     assumed: SuperResolution | None = None
@@ -160,7 +117,7 @@ class PlugAndPlay:
         start = None
         if self.random_start is not None:
             start = np.random.default_rng(self.random_start).random(term.shape, dtype=np.float32)
-        denoiser = LimitedStrength(make_denoiser(self.denoiser, model, 1), self.largest_sigma)
+        denoiser = LimitedStrength(denoiser_for(model, self.denoiser), self.max_sigma)
         result = pnp_admm(
             term,
             denoiser if self.sessions else denoiser.__call__,
@@ -172,14 +129,6 @@ class PlugAndPlay:
             callback=watch,
         )
         return Restored.by(result)
-
-    def cost(self, problem: Problem) -> float:
-        """Count a denoising for each iteration."""
-        gamma = getattr(self.schedule, "gamma", 1.0)
-        # Sigma falls from its first value to where nothing moves any more, by sqrt(gamma) an iteration.
-        fall = math.log(self.lam / self.schedule.rho0 / 1e-5) / math.log(gamma) if gamma > 1 else self.max_iter
-        memory = 1.0 if self.sessions else 1.6
-        return memory * _iteration(self.denoiser, problem) * min(max(fall, 5.0), self.max_iter)
 
 
 @dataclass(frozen=True)
@@ -200,10 +149,6 @@ class Automatic:
             workers=1,
         )
         return Restored.by(result)
-
-    def cost(self, problem: Problem) -> float:
-        """About thirty denoisings."""
-        return 28 * _iteration(self.denoiser, problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +177,7 @@ class TotalVariationADMM:
         """Run ADMM."""
         result = pnp_admm(
             observation.data_term(),
-            make_denoiser("tv", observation.model, 1),
+            denoiser_for(observation.model, "tv"),
             schedule=Constant(self.rho),
             lam=self.rho * self.sigma**2,
             tol=self.tol,
@@ -241,10 +186,6 @@ class TotalVariationADMM:
             callback=watch,
         )
         return Restored.by(result)
-
-    def cost(self, problem: Problem) -> float:
-        """About forty proximal operators of total variation."""
-        return 40 * _iteration("tv", problem)
 
 
 @dataclass(frozen=True)
@@ -258,13 +199,8 @@ class ImagesFromBits:
         sensor = observation.model
         if not isinstance(sensor, SinglePhoton):
             raise TypeError(f"Images from Bits needs single-photon data; got those of {type(sensor).__name__}")
-        term = sensor.data_term(observation.y)
         denoiser = denoisers.get(self.denoiser, workers=1)
-        return Restored(images_from_bits(term.ones, sensor, denoiser))
-
-    def cost(self, problem: Problem) -> float:
-        """One denoising, and the simulation."""
-        return _iteration(self.denoiser, problem) + 3.0
+        return Restored(images_from_bits(count_ones(observation.y, sensor), sensor, denoiser))
 
 
 @dataclass(frozen=True)
@@ -275,10 +211,6 @@ class GaussianProcess:
         """Enlarge the image."""
         return Restored(gaussian_process_regression(observation.y, _factor(observation)))
 
-    def cost(self, problem: Problem) -> float:  # noqa: ARG002
-        """Measured."""
-        return 30.0
-
 
 @dataclass(frozen=True)
 class SparseCoding:
@@ -288,30 +220,8 @@ class SparseCoding:
         """Enlarge the image."""
         return Restored(sparse_coding(observation.y, _factor(observation)))
 
-    def cost(self, problem: Problem) -> float:  # noqa: ARG002
-        """Measured."""
-        return 4.0
-
 
 def _factor(observation: Observation) -> int:
     if not isinstance(observation.model, SuperResolution):
         raise TypeError(f"the method enlarges images; got data of {type(observation.model).__name__}")
     return observation.model.factor
-
-
-# Seconds that a denoising of a megapixel takes on one core, about, within a restoration.
-SECONDS = {
-    "bm3d": 0.45,
-    "tv": 0.4,
-    "nlm": 0.7,
-    "dsg-nlm": 1.3,
-    "wavelet": 0.5,
-    "recursive": 0.15,
-    "bilateral": 0.4,
-    "median": 0.3,
-    "gaussian": 0.05,
-}
-
-
-def _iteration(denoiser: str, problem: Problem) -> float:
-    return SECONDS.get(denoiser, 0.5) + (0.6 if isinstance(problem, Photons) else 0.1)

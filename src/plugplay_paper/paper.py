@@ -165,8 +165,8 @@ SINGLE_PHOTON_SPREAD: Mapping[int, Mapping[str, float]] = {
 }
 
 
-def printed(row: Row | None, picture: str, shape: tuple[int, ...]) -> float | None:
-    """Return the paper's number for a picture of this name and shape, or None if it has none.
+def printed(row: Row | None, image: str, shape: tuple[int, ...]) -> float | None:
+    """Return the paper's number for an image of this name and shape, or None if it has none.
 
     A name counts as one of the paper's ten with a number in front or a size behind, as in ``03_cameraman``,
     ``Cameraman256`` or ``cameraman.png``. The size must be the paper's.
@@ -178,7 +178,7 @@ def printed(row: Row | None, picture: str, shape: tuple[int, ...]) -> float | No
     >>> printed(SINGLE_PHOTON[4]["MLE"], "cameraman", (512, 512)) is None
     True
     """
-    plain = re.sub(r"^\d+[ _-]*|[ _-]*\d+$", "", re.sub(r"\.\w+$", "", picture.casefold()))
+    plain = re.sub(r"^\d+[ _-]*|[ _-]*\d+$", "", re.sub(r"\.\w+$", "", image.casefold()))
     if row is None or plain not in IMAGES or shape != (SIDES[plain], SIDES[plain]):
         return None
     return row[IMAGES.index(plain)]

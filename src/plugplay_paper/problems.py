@@ -1,4 +1,4 @@
-"""Problems: how a picture is degraded, as a model with an observation."""
+"""Problems: how an image is degraded, as a model with an observation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from plugplay.models import Inpainting, SinglePhoton
-from plugplay.models.base import LinearGaussianModel
+from plugplay.models import Inpainting, LinearGaussianModel, SinglePhoton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.arrays.checks import FloatArray
-    from plugplay.models.base import DataTerm, Model
+    from plugplay.models import DataTerm, Model
+    from plugplay_paper.arrays import FloatArray
 
 __all__ = ["Degraded", "Missing", "Observation", "Photons", "Problem"]
 
@@ -40,7 +39,7 @@ class Observation:
 
 
 class Problem(Protocol):
-    """A frozen dataclass that says how to degrade a picture."""
+    """A frozen dataclass that says how to degrade an image."""
 
     @property
     def name(self) -> str:
@@ -48,7 +47,7 @@ class Problem(Protocol):
         ...
 
     def observe(self, truth: FloatArray, *, seed: int) -> Observation:
-        """Degrade a picture; the seed says which realisation of the noise."""
+        """Degrade an image; the seed says which realisation of the noise."""
         ...
 
 

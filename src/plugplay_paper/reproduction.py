@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plugplay.arrays.checks import check_integer, check_workers
+from plugplay_paper.arrays import check_integer
 from plugplay_paper.baselines.dictionaries import trained_dictionaries
 from plugplay_paper.cells.trials import Trial
-from plugplay_paper.environment import Environment
+from plugplay_paper.environment import Environment, available_cores
 from plugplay_paper.experiments import EXPERIMENTS, Scope, by_name
-from plugplay_paper.images import bundled, colour_picture, from_folder
+from plugplay_paper.files import remove_leftovers
+from plugplay_paper.images import bundled, colour_image, from_folder
 from plugplay_paper.methods import SparseCoding
 from plugplay_paper.report.document import Document, Run
 from plugplay_paper.report.writer import write_report
@@ -26,11 +27,14 @@ from plugplay_paper.store import Store
 if TYPE_CHECKING:
     from plugplay_paper.cells.base import Cell
 
-__all__ = ["Plan", "reproduce"]
+__all__ = ["Reproduction", "reproduce"]
+
+# The most processes that a pool of Python can have on Windows. More than cores would only hinder each other anyway.
+MAX_WORKERS = 61
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Reproduction:
     """What is to be done, what of it is done, and about how long the rest takes.
 
     Attributes
@@ -40,7 +44,7 @@ class Plan:
     out : Path
         The folder of the report.
     images : str
-        Where the pictures come from.
+        Where the images come from.
     cells, waiting : sequences
         All cells of the experiments, and those that have not been computed.
     workers : int
@@ -64,21 +68,20 @@ class Plan:
         quick: bool = False,
         realisations: int | None = None,
         workers: int | None = None,
-    ) -> Plan:
-        """Plan experiments, by name, and look up what is there already; parameters as in `reproduce`."""
+    ) -> Reproduction:
+        """Plan experiments, by name, and look up which cells are stored; parameters as in `reproduce`."""
         limit = None if realisations is None else check_integer(realisations, "realisations", minimum=1)
         chosen = by_name(list(experiments))
         _check_folder(out)
-        pictures = bundled() if images is None else from_folder(images)
-        colour = colour_picture()
-        scope = Scope(pictures, colour.cropped(128) if quick else colour, quick, limit)
+        test_images = bundled() if images is None else from_folder(images)
+        colour = colour_image()
+        scope = Scope(test_images, colour.cropped(128) if quick else colour, quick, limit)
         # Long cells come first, so that no core is idle while the last one of an experiment ends.
         cells = [cell for e in chosen for cell in sorted(e.cells(scope), key=lambda cell: -cell.cost)]
         waiting = pending(cells, Store(out / "cells"))
-        source = "pictures of scikit-image" if images is None else str(images)
-        # More processes than cores would only get into each other's way, and Windows waits for 61 at most.
-        at_once = min(check_workers(workers), check_workers(None), 61)
-        return cls(scope, out, source, cells, waiting, at_once)
+        source = "images of scikit-image" if images is None else str(images)
+        wanted = available_cores() if workers is None else check_integer(workers, "workers", minimum=1)
+        return cls(scope, out, source, cells, waiting, min(wanted, available_cores(), MAX_WORKERS))
 
     @property
     def seconds(self) -> float:
@@ -86,7 +89,8 @@ class Plan:
         return estimate(self.waiting, self.workers)
 
     def prepare(self) -> None:
-        """Train what has to be trained, once, before many processes would all do it."""
+        """Train what has to be trained, once, before many processes would all do it, and tidy up after killed runs."""
+        remove_leftovers(self.out / "cells")
         if any(isinstance(cell, Trial) and isinstance(cell.method, SparseCoding) for cell in self.waiting):
             trained_dictionaries(2)
 
@@ -126,16 +130,16 @@ def _check_folder(out: Path) -> None:
     """Refuse what cannot be written into before hours are spent."""
     there = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not there.is_dir():
-        raise ValueError(f"{there} is not a folder, but the report is to go to {out}; give another --out")
+        raise ValueError(f"cannot write the report to {out}: {there} is not a folder")
     if not os.access(there, os.W_OK):
-        raise ValueError(f"nothing can be written into {there}, but the report is to go to {out}; give another --out")
+        raise ValueError(f"cannot write the report to {out}: {there} is not writable")
 
 
 class _Silent:
-    """Progress that nobody looks at."""
+    """Progress that is not shown."""
 
     def finished(self, cell: Cell[Any], seconds_left: float) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
 
 def reproduce(
@@ -155,9 +159,9 @@ def reproduce(
     out : path
         The folder of the report. Cells that are there already are not computed again.
     images : path, optional
-        A folder of pictures, such as the paper's ten; by default pictures that scikit-image brings.
+        A folder of images, such as the paper's ten; by default images that scikit-image brings.
     quick : bool
-        A reduced set: two pictures, one realisation.
+        A reduced set: two images, one realisation.
     realisations : int, optional
         Limit of the number of realisations of the noise.
     workers : int, optional
@@ -173,7 +177,7 @@ def reproduce(
     UserWarning
         If cells failed; the report lists them.
     """
-    plan = Plan.of(
+    reproduction = Reproduction.of(
         experiments or ("all",),
         out=Path(out),
         images=None if images is None else Path(images),
@@ -183,11 +187,11 @@ def reproduce(
     )
     began = time.monotonic()
     failures: list[Failure] = []
-    plan.prepare()
-    plan.run(_Silent(), failures)
+    reproduction.prepare()
+    reproduction.run(_Silent(), failures)
     if failures:
         warnings.warn(
-            f"cells failed: {len(failures)}, the first by {failures[0].error}; the report lists all", stacklevel=2
+            f"{len(failures)} cells failed, the first with {failures[0].error}; the report lists them", stacklevel=2
         )
     words = ("reproduce", *(experiments or ("all",)))
-    return plan.report(command=" ".join(words), seconds=time.monotonic() - began, failures=failures)
+    return reproduction.report(command=" ".join(words), seconds=time.monotonic() - began, failures=failures)

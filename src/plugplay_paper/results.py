@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from plugplay_paper.cells.base import Cell, key
+from plugplay_paper.store import key
 
 if TYPE_CHECKING:
+    from plugplay_paper.cells.base import Cell
     from plugplay_paper.store import Store
 
 __all__ = ["Results"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -13,7 +14,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plugplay_paper.cells.base import Cell, key
+from plugplay_paper.cells.base import Cell
+from plugplay_paper.store import key
 
 if TYPE_CHECKING:
     from plugplay_paper.store import Store
@@ -41,7 +43,7 @@ class Progress(Protocol):
 
 
 class WorkerLostError(RuntimeError):
-    """A process that computed cells is gone."""
+    """A worker process was killed."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def run(cells: Sequence[AnyCell], store: Store, *, workers: int, progress: Progr
     Raises
     ------
     WorkerLostError
-        If a process was ended from outside.
+        If a process was killed.
     """
     clock = _Clock(cells, workers)
     groups: tuple[tuple[list[AnyCell], int], ...] = (
@@ -133,7 +135,7 @@ def _outcomes(cells: Sequence[AnyCell], processes: int) -> Generator[tuple[AnyCe
     try:
         with _single_threaded(), _pool(min(processes, len(cells))) as pool:
             while True:
-                # Few at a time: a cell holds its picture, and an interrupt should not have to wait for a long queue.
+                # Few at a time: a cell holds its image, and an interrupt should not have to wait for a long queue.
                 while len(running) < 2 * processes and (cell := next(waiting, None)) is not None:
                     running[pool.submit(_measure, cell)] = cell
                 if not running:
@@ -145,9 +147,8 @@ def _outcomes(cells: Sequence[AnyCell], processes: int) -> Generator[tuple[AnyCe
                     yield cell, _outcome(cell, future)
     except BrokenProcessPool:
         raise WorkerLostError(
-            "a process that computed cells was ended from outside, perhaps for want of memory. What has finished is "
-            "stored: do the same again, with fewer workers. (A script of your own must call reproduce under "
-            'if __name__ == "__main__":, because the processes import it.)'
+            "a worker process was killed, possibly out of memory. Finished cells are stored: rerun with fewer workers "
+            'to resume. (In a script, call reproduce under if __name__ == "__main__":, because workers import it.)'
         ) from None
 
 
@@ -167,9 +168,7 @@ def _measure(cell: AnyCell) -> Any:
 @contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """Give a pool of fresh processes; they end at once when something goes wrong here."""
-    pool = ProcessPoolExecutor(
-        processes, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
-    )
+    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
     try:
         yield pool
     except BaseException:
@@ -180,9 +179,22 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown()
 
 
-def _ignore_interrupts() -> None:
-    # The interrupt key reaches all processes of a terminal; who started the others ends them.
+def _start_worker() -> None:
+    # The interrupt key reaches all processes of a terminal; the one that started the others ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="parent watch", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the process that started this one, however it comes, and end as well.
+
+    A process that is killed cannot tell its workers, and they would wait for work that never comes. `join` waits for
+    a pipe that the operating system closes with the parent (on Windows, for the parent itself).
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import io
 import json
 import zipfile
 import zlib
@@ -11,17 +13,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from plugplay.io.atomic import atomic
-from plugplay_paper.cells.base import key
+from plugplay_paper.environment import code_digest
+from plugplay_paper.files import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from plugplay_paper.cells.base import Cell
 
-__all__ = ["Store"]
+__all__ = ["Store", "key"]
 
 Record = TypeVar("Record")
+
+
+def key(cell: Cell[object]) -> str:
+    """Return the name under which a cell is stored: a digest of what it is and of the code that computes it."""
+    return hashlib.sha256(f"{cell.fingerprint()} {code_digest()}".encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -52,17 +59,16 @@ class Store:
 
     def save(self, cell: Cell[Record], record: Record) -> None:
         """Keep a record; the JSON file comes last and makes it valid."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         fields: dict[str, Any] = {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}  # type: ignore[arg-type]
         arrays: dict[str, Any] = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
         plain = {name: value for name, value in fields.items() if name not in arrays}
         path = self._path(cell)
         if arrays:
-            with atomic(path.with_suffix(".npz")) as temporary:
-                np.savez_compressed(temporary, **arrays)
+            encoded = io.BytesIO()
+            np.savez_compressed(encoded, **arrays)
+            write_atomically(path.with_suffix(".npz"), encoded.getvalue())
         content = {"cell": cell.label, "record": plain, "arrays": sorted(arrays)}
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        write_atomically(path, json.dumps(content, indent=1).encode())
 
     def _path(self, cell: Cell[Any]) -> Path:
         return self.folder / f"{key(cell)}.json"

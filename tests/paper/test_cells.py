@@ -8,7 +8,7 @@ from plugplay_paper.cells.expansion import Expansion
 from plugplay_paper.cells.solver_timing import SolverTiming
 from plugplay_paper.cells.trials import Trial
 from plugplay_paper.experiments.tolerance import psnr_at
-from plugplay_paper.images import Picture
+from plugplay_paper.images import TestImage
 from plugplay_paper.methods import PlugAndPlay
 from plugplay_paper.problems import Degraded
 
@@ -19,7 +19,7 @@ METHOD = PlugAndPlay(lam=5e-5, schedule=pp.Monotone(rho0=0.01, gamma=1.5), denoi
 def test_a_trial_measures_what_a_user_would(small):
     y = BLUR.model.simulate(small.pixels, noise=0.01, rng=5)
     image = METHOD.restore(BLUR.observe(small.pixels, seed=5)).image
-    record = Trial(picture=small, problem=BLUR, method=METHOD, seed=5, border=4, curves=True, keep=True).measure()
+    record = Trial(image=small, problem=BLUR, method=METHOD, seed=5, border=4, curves=True, keep=True).measure()
     assert record.psnr == pp.psnr(image, small.pixels, border=4)
     assert record.psnr > pp.psnr(y, small.pixels, border=4)
     assert record.psnr_curve[-1] == record.psnr
@@ -30,7 +30,7 @@ def test_a_trial_measures_what_a_user_would(small):
 
 
 def test_curves_and_images_are_kept_on_request_only(small):
-    record = Trial(picture=small, problem=BLUR, method=METHOD, seed=5).measure()
+    record = Trial(image=small, problem=BLUR, method=METHOD, seed=5).measure()
     assert record.psnr_curve == record.delta_curve == ()
     assert record.image is None
 
@@ -39,7 +39,7 @@ def test_a_tolerance_ends_the_run_where_the_curve_says(small):
     """The figure on stopping reads all tolerances from one run: check one of them by running it."""
     from dataclasses import replace
 
-    options = {"picture": small, "problem": BLUR, "seed": 5}
+    options = {"image": small, "problem": BLUR, "seed": 5}
     long = Trial(**options, method=replace(METHOD, tol=1e-5), curves=True).measure()
     tolerances, quality = psnr_at(long.delta_curve, long.psnr_curve)
     middle = len(tolerances) // 2
@@ -59,7 +59,7 @@ def test_conjugate_gradients_arrive_at_the_closed_form(small, factor):
 
 
 def test_kappa_is_that_of_the_pair(small):
-    record = Expansion(picture=small, denoiser="nlm", count=8).measure()
+    record = Expansion(image=small, denoiser="nlm", count=8).measure()
     denoise = pp.denoisers.get("nlm")
     for kappa, (x, y, denoised_x, denoised_y) in (
         (record.kappa, record.pair),
@@ -73,10 +73,8 @@ def test_kappa_is_that_of_the_pair(small):
 
 
 @pytest.mark.parametrize("level", [0.0, 0.5])
-def test_a_flat_picture_has_no_pairs_and_says_so(level):
+def test_a_flat_image_has_no_pairs_and_says_so(level):
     """Its inputs are equal, or differ by rounding."""
-    flat = Picture("flat", np.full((32, 32), level))
-    with pytest.raises(
-        ValueError, match=r"the same image, as for a picture of one colour \(flat\); a picture with some"
-    ):
-        Expansion(picture=flat, denoiser="gaussian", count=4).measure()
+    flat = TestImage("flat", np.full((32, 32), level))
+    with pytest.raises(ValueError, match="equal, because flat is constant; an image with some"):
+        Expansion(image=flat, denoiser="gaussian", count=4).measure()

@@ -7,15 +7,15 @@ import pytest
 from PIL import Image
 
 from plugplay_paper import paper
-from plugplay_paper.cells.base import Cell, key
+from plugplay_paper.cells.base import Cell
 from plugplay_paper.cells.trials import Trial, TrialRecord
 from plugplay_paper.experiments import EXPERIMENTS, Scope, by_name
 from plugplay_paper.experiments.denoiser_tables import classical
 from plugplay_paper.experiments.image_tables import mean_entry
-from plugplay_paper.images import Picture, bundled, colour_picture, from_folder
+from plugplay_paper.images import TestImage, bundled, colour_image, from_folder
 from plugplay_paper.report.blocks import Table
 from plugplay_paper.results import Results
-from plugplay_paper.store import Store
+from plugplay_paper.store import Store, key
 
 
 def planned(name, scope):
@@ -25,8 +25,8 @@ def planned(name, scope):
 
 @pytest.fixture
 def ten(small):
-    pictures = tuple(Picture(name, small.pixels) for name in paper.IMAGES)
-    return Scope(pictures, small)
+    images = tuple(TestImage(name, small.pixels) for name in paper.IMAGES)
+    return Scope(images, small)
 
 
 def test_the_super_resolution_table_is_complete(ten):
@@ -69,7 +69,7 @@ def test_the_figures_are_there(ten):
 
 
 def test_realisations_can_be_limited(ten):
-    fewer = Scope(ten.pictures, ten.colour, most_realisations=1)
+    fewer = Scope(ten.images, ten.colour, max_realisations=1)
     assert len(planned("single-photon", fewer)) == 6 * 4 * 10
 
 
@@ -88,17 +88,18 @@ def test_every_experiment_plans_cells_and_reports_without_them(experiment, scope
 
 
 def test_unknown_experiments_are_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="no experiment 'tables2'; there are all, tables, figures, super-resolution"):
+    with pytest.raises(ValueError, match="unknown experiment 'tables2'; available: all, tables, figures, super-"):
         by_name(["tables2"])
 
 
 def test_a_table_averages_realisations_and_compares(small, tmp_path):
     """Fill the store with made-up numbers and see them in the right places."""
-    scope = Scope((Picture("house", np.zeros((256, 256))), Picture("other", np.zeros((260, 260)))), small, quick=True)
+    images = (TestImage("house", np.zeros((256, 256))), TestImage("other", np.zeros((260, 260))))
+    scope = Scope(images, small, quick=True)
     [experiment] = by_name(["super-resolution"])
     store = Store(tmp_path)
     for cell in experiment.cells(scope):
-        store.save(cell, TrialRecord(36.0 if cell.picture.name == "house" else 20.0, 2.0, None))
+        store.save(cell, TrialRecord(36.0 if cell.image.name == "house" else 20.0, 2.0, None))
     tables = {table.name: table for table in experiment.section(scope, Results(store)).blocks}
     rows = {row.label: row.entries for row in tables["super-resolution-1"].rows}
     house, other, average, spread, seconds = rows["Ours-M"]
@@ -113,8 +114,8 @@ def test_a_table_averages_realisations_and_compares(small, tmp_path):
 
 
 def test_a_perfect_image_does_not_break_the_table(small, tmp_path):
-    """A black picture has no photons, and an infinite PSNR."""
-    scope = Scope((Picture("black", np.zeros((48, 48))),), small, most_realisations=2)
+    """A black image has no photons, and an infinite PSNR."""
+    scope = Scope((TestImage("black", np.zeros((48, 48))),), small, max_realisations=2)
     [experiment] = by_name(["single-photon"])
     store = Store(tmp_path)
     for cell in experiment.cells(scope):
@@ -125,7 +126,7 @@ def test_a_perfect_image_does_not_break_the_table(small, tmp_path):
 
 
 def test_an_average_says_that_realisations_are_missing(small, tmp_path):
-    scope = Scope((small,), small, most_realisations=2)
+    scope = Scope((small,), small, max_realisations=2)
     [experiment] = by_name(["single-photon"])
     store = Store(tmp_path)
     for cell in experiment.cells(scope):
@@ -145,30 +146,30 @@ def test_the_mean_says_what_is_missing():
     assert mean_entry(records(None, None)).value is None
 
 
-def test_a_quick_run_takes_the_smallest_pictures(small):
+def test_a_quick_run_takes_the_smallest_images(small):
     sides = {"a": 64, "b": 32, "c": 48}
-    pictures = tuple(Picture(name, np.zeros((side, side))) for name, side in sides.items())
-    quick = Scope(pictures, small, quick=True)
-    assert [picture.name for picture in quick.chosen] == ["b", "c"]
+    images = tuple(TestImage(name, np.zeros((side, side))) for name, side in sides.items())
+    quick = Scope(images, small, quick=True)
+    assert [image.name for image in quick.chosen] == ["b", "c"]
     assert quick.example.name == "b"
-    assert Scope(pictures, small).chosen == pictures
+    assert Scope(images, small).chosen == images
 
 
-def test_pictures_come_from_a_folder(folder):
-    [picture] = from_folder(folder)
-    assert picture.name == "house"
-    assert picture.pixels.shape == (48, 48)  # a multiple of 4
-    assert 0 <= picture.pixels.min() < picture.pixels.max() <= 1
+def test_images_come_from_a_folder(folder):
+    [image] = from_folder(folder)
+    assert image.name == "house"
+    assert image.pixels.shape == (48, 48)  # a multiple of 4
+    assert 0 <= image.pixels.min() < image.pixels.max() <= 1
 
 
-def test_folders_without_pictures_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"holds no image files; known endings are \.png"):
+def test_folders_without_images_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"holds no image files; supported formats: \.png"):
         from_folder(tmp_path)
     with pytest.raises(ValueError, match="not a folder"):
         from_folder(tmp_path / "nothing")
 
 
-def test_tiny_pictures_are_refused(tmp_path):
+def test_tiny_images_are_refused(tmp_path):
     Image.fromarray(np.zeros((20, 40), np.uint8)).save(tmp_path / "a.png")
     with pytest.raises(ValueError, match=r"a\.png has 40 x 20 pixels; at least 32"):
         from_folder(tmp_path)
@@ -177,25 +178,25 @@ def test_tiny_pictures_are_refused(tmp_path):
 def test_files_of_one_name_keep_their_endings_and_the_others_their_names(tmp_path):
     for name in ("01_house.png", "02_man.png", "man.tif", "._house.png"):
         Image.fromarray(np.zeros((32, 32), np.uint8)).save(tmp_path / name, format="PNG")
-    assert [picture.name for picture in from_folder(tmp_path)] == ["house", "02_man.png", "man.tif"]
+    assert [image.name for image in from_folder(tmp_path)] == ["house", "02_man.png", "man.tif"]
 
 
-def test_float_pictures_are_clipped_and_must_be_finite(tmp_path):
+def test_float_images_are_clipped_and_must_be_finite(tmp_path):
     import tifffile
 
     pixels = np.linspace(-0.2, 1.2, 32 * 32, dtype=np.float32).reshape(32, 32)
     tifffile.imwrite(tmp_path / "float.tif", pixels)
-    [picture] = from_folder(tmp_path)
-    np.testing.assert_array_equal(picture.pixels, np.clip(pixels, 0, 1))
+    [image] = from_folder(tmp_path)
+    np.testing.assert_array_equal(image.pixels, np.clip(pixels, 0, 1))
     pixels[3, 3] = np.nan
     tifffile.imwrite(tmp_path / "float.tif", pixels)
-    with pytest.raises(ValueError, match=r"float\.tif has pixels that are not finite"):
+    with pytest.raises(ValueError, match=r"float\.tif has NaN or infinite pixels"):
         from_folder(tmp_path)
 
 
 def test_odd_names_can_be_drawn(small, tmp_path):
     """What matplotlib takes for mathematics, or leaves out of legends."""
-    scope = Scope((Picture("a$b_$c", small.pixels), Picture("_DSC0012", small.pixels)), small, quick=True)
+    scope = Scope((TestImage("a$b_$c", small.pixels), TestImage("_DSC0012", small.pixels)), small, quick=True)
     store = Store(tmp_path)
     for cell in planned("tolerance", scope):
         store.save(cell, TrialRecord(30.0, 1.0, 2, psnr_curve=(20.0, 30.0), delta_curve=(0.1, 0.01)))
@@ -207,13 +208,12 @@ def test_odd_names_can_be_drawn(small, tmp_path):
     assert [text.get_text().strip() for text in legend.get_texts()][:2] == [r"a\$b_\$c", "_DSC0012"]
 
 
-def test_there_are_pictures_without_a_folder():
-    pictures = bundled()
-    assert all(picture.pixels.shape == (256, 256) for picture in pictures)
-    assert colour_picture().pixels.shape == (512, 512, 3)
+def test_there_are_images_without_a_folder():
+    images = bundled()
+    assert all(image.pixels.shape == (256, 256) for image in images)
+    assert colour_image().pixels.shape == (512, 512, 3)
     assert all(
-        paper.printed(paper.SUPER_RESOLUTION[1]["SR"], picture.name, picture.pixels.shape) is None
-        for picture in pictures
+        paper.printed(paper.SUPER_RESOLUTION[1]["SR"], image.name, image.pixels.shape) is None for image in images
     )
 
 
@@ -221,8 +221,8 @@ def test_colour_files_become_gray(tmp_path):
     pixels = np.zeros((32, 32, 3), np.uint8)
     pixels[..., 1] = 255
     Image.fromarray(pixels).save(tmp_path / "green.png")
-    [picture] = from_folder(Path(tmp_path))
-    assert picture.pixels == pytest.approx(0.587)
+    [image] = from_folder(Path(tmp_path))
+    assert image.pixels == pytest.approx(0.587)
 
 
 def test_labels_name_the_denoiser(ten):

@@ -5,7 +5,8 @@ import pytest
 
 import plugplay as pp
 from plugplay.denoisers.tv import weight
-from plugplay_paper.methods import Automatic, FirstGuess, LimitedStrength, PlugAndPlay, TotalVariationADMM
+from plugplay_paper.denoising import LimitedStrength
+from plugplay_paper.methods import Automatic, FirstGuess, PlugAndPlay, TotalVariationADMM
 from plugplay_paper.problems import Degraded, Missing, Photons
 
 PHOTONS = Photons("photons", pp.models.SinglePhoton(6))
@@ -15,7 +16,7 @@ SHARP = Degraded("x2", pp.models.SuperResolution(2), 0.0)
 def test_plug_and_play_is_algorithm_1(small):
     observation = SHARP.observe(small.pixels, seed=0)
     schedule = pp.Monotone(rho0=1e-3, gamma=1.5)
-    method = PlugAndPlay(lam=1e-4, schedule=schedule, denoiser="tv", largest_sigma=0.1, tol=1e-3, max_iter=9)
+    method = PlugAndPlay(lam=1e-4, schedule=schedule, denoiser="tv", max_sigma=0.1, tol=1e-3, max_iter=9)
     tv = pp.denoisers.get("tv")
     expected = pp.pnp_admm(
         SHARP.model.data_term(observation.y),
@@ -70,7 +71,7 @@ def test_the_limit_holds_in_sessions_too():
     limited.session()(image, 2.0)
     limited.session()(image, 0.1)
     assert seen == [0.25, 0.25, 0.1]
-    assert limited.name == "noted, sigma at most 0.25"
+    assert limited.name == "noted, sigma <= 0.25"
 
 
 def test_total_variation_finds_the_minimiser_whatever_rho_is(small):

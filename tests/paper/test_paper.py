@@ -32,12 +32,12 @@ def test_rows_have_the_printed_averages(table, averages):
 
 
 @pytest.mark.parametrize("name", ["house", "House", "07_house", "house256", "07-House_256", "07_house.png"])
-def test_pictures_are_known_by_name_and_size(name):
+def test_images_are_known_by_name_and_size(name):
     row = paper.SUPER_RESOLUTION[1]["Ours-M"]
     assert paper.printed(row, name, (256, 256)) == 35.30
     assert paper.printed(row, name, (512, 512)) is None
 
 
 @pytest.mark.parametrize("name", ["houses", "lighthouse", "07", ""])
-def test_other_pictures_have_no_numbers(name):
+def test_other_images_have_no_numbers(name):
     assert paper.printed(paper.SUPER_RESOLUTION[1]["Ours-M"], name, (256, 256)) is None

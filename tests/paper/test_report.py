@@ -17,11 +17,11 @@ VOID = {"meta", "img", "br", "link"}
 
 
 class Page(HTMLParser):
-    """Collects texts and pictures, and checks that tags are closed in order."""
+    """Collects texts and images, and checks that tags are closed in order."""
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.texts, self.pictures, self.ids, self.links = [], [], [], [], []
+        self.open, self.texts, self.images, self.ids, self.links = [], [], [], [], []
         self.feed(text)
         assert self.open == []
 
@@ -30,7 +30,7 @@ class Page(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
         if tag == "img":
-            self.pictures.append(attributes["src"])
+            self.images.append(attributes["src"])
         if "id" in attributes:
             self.ids.append(attributes["id"])
         if tag == "a":
@@ -104,7 +104,7 @@ def test_the_page_is_sound_and_shows_everything(document, tmp_path):
         f"numpy {dict(document.run.environment.libraries)['numpy']}",
     ):
         assert part in text
-    assert page.pictures == ["figures/curve.png"]
+    assert page.images == ["figures/curve.png"]
     assert set(page.links) <= set(page.ids)
     assert (tmp_path / "figures" / "curve.png").read_bytes().startswith(b"\x89PNG")
 
@@ -123,7 +123,7 @@ def test_the_json_holds_the_same(document, tmp_path):
     [compared] = report["against_the_paper"]
     assert compared["method"] == "ours"
     assert compared["average"] == compared["worst"] == pytest.approx(0.256)
-    assert compared["pictures"] == 1
+    assert compared["images"] == 1
 
 
 def test_the_csv_files_hold_the_same(document, tmp_path):
@@ -139,7 +139,7 @@ def test_the_csv_files_hold_the_same(document, tmp_path):
     assert rows[6]["note"] == "quoted"
     with (tmp_path / "figures" / "curve.csv").open(newline="") as stream:
         assert list(csv.reader(stream)) == [["line", "x", "y"], ["line", "1.0", "3.0"], ["line", "2.0", "4.0"]]
-    assert (tmp_path / "cells.csv").read_text().startswith("picture,problem,method,seed")
+    assert (tmp_path / "cells.csv").read_text().startswith("image,problem,method,seed")
 
 
 def test_nothing_of_an_earlier_report_stays_beside_this_one(document, tmp_path):

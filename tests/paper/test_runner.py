@@ -29,7 +29,7 @@ class Watch:
 
 @pytest.fixture
 def cells(small):
-    return [Trial(picture=small, problem=BLUR, method=TV, seed=seed) for seed in range(4)]
+    return [Trial(image=small, problem=BLUR, method=TV, seed=seed) for seed in range(4)]
 
 
 def test_results_do_not_depend_on_the_number_of_processes(tmp_path, cells):
@@ -50,7 +50,7 @@ def test_a_cell_is_what_it_measures_in_this_process(tmp_path, cells):
 
 def test_a_failing_cell_is_told_and_the_others_go_on(tmp_path, cells, small):
     photons = Photons("photons", pp.models.SinglePhoton(2))
-    broken = Trial(picture=small, problem=photons, method=SparseCoding(), seed=0)  # made for super-resolution only
+    broken = Trial(image=small, problem=photons, method=SparseCoding(), seed=0)  # made for super-resolution only
     store = Store(tmp_path)
     failures = []
     run([broken, *cells], store, workers=2, progress=Watch(), failures=failures)
@@ -85,7 +85,7 @@ def test_the_environment_is_left_as_it_was(tmp_path, cells, monkeypatch):
 
 
 def test_more_work_takes_longer_and_more_cores_do_not(small, cells):
-    guess = Trial(picture=small, problem=BLUR, method=FirstGuess(), seed=0)
+    guess = Trial(image=small, problem=BLUR, method=FirstGuess(), seed=0)
     assert estimate([guess], 1) < estimate(cells, 1)
     assert estimate(cells, 2) == pytest.approx(estimate(cells, 1) / 2)
     assert estimate([], 2) == 0
@@ -100,7 +100,7 @@ def test_timings_run_alone_and_last(tmp_path, cells, small):
 
 
 def test_failures_are_known_even_after_an_interrupt(tmp_path, cells, small):
-    broken = Trial(picture=small, problem=BLUR, method=SparseCoding(), seed=0)
+    broken = Trial(image=small, problem=BLUR, method=SparseCoding(), seed=0)
     failures = []
     with pytest.raises(KeyboardInterrupt):
         run([broken, *cells], Store(tmp_path), workers=1, progress=Watch(interrupt_after=2), failures=failures)
@@ -117,6 +117,6 @@ def test_a_lost_process_is_told_and_what_was_finished_is_kept(tmp_path, cells):
                 process.kill()
 
     store = Store(tmp_path)
-    with pytest.raises(WorkerLostError, match="fewer workers"):
+    with pytest.raises(WorkerLostError, match="killed, possibly out of memory.*fewer workers"):
         run(cells, store, workers=1, progress=Killer(), failures=[])
     assert len(pending(cells, store)) < len(cells)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plugplay.arrays.checks import FloatArray, check_integer, float_image
+import numpy as np
+
 from plugplay.models import SuperResolution
-from plugplay.models.operators.interpolation import bicubic_upsample
+from plugplay_paper.arrays import FloatArray, check_integer, finite_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,7 +27,7 @@ def bicubic(y: FloatArray, factor: int) -> FloatArray:
     >>> bicubic(np.ones((4, 4)), 2).shape
     (8, 8)
     """
-    return bicubic_upsample(y, factor, ((factor - 1) / 2, (factor - 1) / 2))
+    return SuperResolution(factor).data_term(y).start()
 
 
 def back_project(image: FloatArray, y: FloatArray, factor: int) -> FloatArray:
@@ -63,7 +64,9 @@ def consistent_bicubic(y: FloatArray, factor: int) -> FloatArray:
 
 def check_gray(y: ArrayLike, factor: int) -> tuple[FloatArray, int]:
     """Return a gray float image that is large enough for `factor`, and the factor as an int of at least 2."""
-    image = float_image(y, "y")
+    image = finite_array(y, "y")
+    if image.dtype not in (np.float32, np.float64):
+        raise TypeError(f"y must have floats on the scale [0, 1] (write y / 255 for 8 bits); got dtype {image.dtype}")
     factor = check_integer(factor, "factor", minimum=2)
     if image.ndim != 2:
         raise ValueError(f"y must be gray, of the shape (h, w); got the shape {image.shape}")

@@ -15,33 +15,37 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import logging
 import os
-import sys
 import zipfile
 from dataclasses import KW_ONLY, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from platformdirs import user_cache_path
 
-from plugplay.arrays.checks import FloatArray, check_integer, check_number, frozen
-from plugplay.arrays.records import Fingerprinted
-from plugplay.io.atomic import atomic
+import plugplay
 from plugplay.models import SuperResolution
+from plugplay_paper.arrays import FloatArray, check_integer, check_number, frozen
 from plugplay_paper.baselines.back_projection import consistent_bicubic
 from plugplay_paper.baselines.patches import derivatives, patches
 from plugplay_paper.baselines.pursuit import sparse_codes, unit_rows
-from plugplay_paper.baselines.training_images import AVAILABLE, NAMES, training_pictures
+from plugplay_paper.baselines.training_images import AVAILABLE, NAMES, training_images
+from plugplay_paper.files import write_atomically
+from plugplay_paper.fingerprints import Fingerprinted
+from plugplay_paper.source_code import computing_files, digest_of
 
-__all__ = ["Dictionaries", "Training", "train_dictionaries", "trained_dictionaries", "user_cache"]
+__all__ = ["Dictionaries", "Training", "train_dictionaries", "trained_dictionaries"]
 
 _log = logging.getLogger(__name__)
 
-# The circular domain closes at the edges of the training pictures, where nature does not: samples stay away.
+# The circular domain closes at the edges of the training images, where nature does not: samples stay away.
 _MARGIN = 4
 # An atom that fewer samples use is replaced by a sample.
-_LEAST_USE = 3
+_MIN_USE = 3
 # Of the mean diagonal, added to it when the details are fitted: rarely used atoms must not learn noise.
 _RIDGE = 1e-3
 
@@ -64,10 +68,10 @@ class Training(Fingerprinted):
         Principal components of the derivatives that are kept.
     contrast : float
         Mean square of the derivatives below which a patch is too flat to learn from.
-    pictures : tuple of str
-        The training pictures, functions of `skimage.data`; those named more often give more of the samples.
+    images : tuple of str
+        The training images, functions of `skimage.data`; those named more often give more of the samples.
     shrink : int
-        How much the training pictures are shrunk before, to make them sharp.
+        How much the training images are shrunk before, to make them sharp.
     seed : int
         Chooses the patches and the first atoms.
 
@@ -84,7 +88,7 @@ class Training(Fingerprinted):
     rounds: int = 15
     features: int = 30
     contrast: float = 1e-3
-    pictures: tuple[str, ...] = NAMES
+    images: tuple[str, ...] = NAMES
     shrink: int = 2
     seed: int = 0
 
@@ -93,8 +97,8 @@ class Training(Fingerprinted):
             check_integer(getattr(self, name), name, minimum=1)
         check_integer(self.seed, "seed", minimum=0)
         check_number(self.contrast, "contrast", minimum=0)
-        if not isinstance(self.pictures, tuple) or not self.pictures or set(self.pictures) - set(AVAILABLE):
-            raise ValueError(f"pictures must be some of {', '.join(AVAILABLE)}; got {self.pictures!r}")
+        if not isinstance(self.images, tuple) or not self.images or set(self.images) - set(AVAILABLE):
+            raise ValueError(f"images must be some of {', '.join(AVAILABLE)}; got {self.images!r}")
         if self.sparsity > self.atoms:
             raise ValueError(f"sparsity must not exceed the number of atoms, {self.atoms}; got {self.sparsity}")
         if self.samples < self.atoms:
@@ -142,7 +146,7 @@ def trained_dictionaries(
     """
     factor = check_integer(factor, "factor", minimum=2)
     training = Training() if training is None else training
-    folder = user_cache() if cache is None else Path(cache)
+    folder = user_cache_path("plugplay", appauthor=False) if cache is None else Path(cache)
     file = folder / f"sparse-coding-x{factor}-{_digest(factor, training)[:24]}.npz"
     found = _load(file, factor, training)
     if found is None:
@@ -153,12 +157,12 @@ def trained_dictionaries(
 
 
 def train_dictionaries(factor: int, training: Training) -> Dictionaries:
-    """Learn dictionaries from the training pictures."""
+    """Learn dictionaries from the training images."""
     rng = np.random.default_rng(training.seed)
     features, details = _pairs(factor, training, rng)
     if len(features) < training.atoms:
         raise ValueError(
-            f"the training pictures have only {len(features)} patches of contrast {training.contrast:g}, but "
+            f"the training images have only {len(features)} patches of contrast {training.contrast:g}, but "
             f"{training.atoms} atoms are to be learned: lower contrast or atoms"
         )
     _, axes = np.linalg.eigh((features.T @ features).astype(np.float64))
@@ -205,28 +209,18 @@ def learn_atoms(samples: FloatArray, training: Training, rng: np.random.Generato
                 atoms[j] += (target[j] - gram[j] @ atoms) / gram[j, j]
                 atoms[j] /= max(float(np.linalg.norm(atoms[j])), np.finfo(atoms.dtype).tiny)
         used = np.bincount(codes.indices[codes.data != 0], minlength=len(atoms))
-        idle = np.flatnonzero(used < _LEAST_USE)
+        idle = np.flatnonzero(used < _MIN_USE)
         worst = np.argsort(-errors, kind="stable")[: len(idle)]
         atoms[idle] = unit_rows(samples[worst])
     return atoms
 
 
-def user_cache() -> Path:
-    """Return plugplay's folder in the user's cache directory; it need not exist."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-        base = os.environ.get("XDG_CACHE_HOME") or usual
-    return Path(base) / "plugplay"
-
-
 def _pairs(factor: int, training: Training, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of interpolated patches and the details they lack, a row each."""
-    share = -(-training.samples // (8 * len(training.pictures)))
+    share = -(-training.samples // (8 * len(training.images)))
     features, details = [], []
-    for picture in training_pictures(training.pictures, shrink=training.shrink, multiple=factor):
-        y = SuperResolution(factor).simulate(picture)
+    for image in training_images(training.images, shrink=training.shrink, multiple=factor):
+        y = SuperResolution(factor).simulate(image)
         smooth = consistent_bicubic(y, factor)
         maps = derivatives(smooth, factor)
         contrast = patches(np.square(maps).mean(axis=0, keepdims=True), factor).mean(axis=1).reshape(y.shape)
@@ -235,7 +229,7 @@ def _pairs(factor: int, training: Training, rng: np.random.Generator) -> tuple[F
         eligible = np.flatnonzero(inner & (contrast > training.contrast))
         where = rng.choice(eligible, min(share, eligible.size), replace=False)
         features.append(patches(maps, factor, where))
-        details.append(patches((picture - smooth)[None], factor, where))
+        details.append(patches((image - smooth)[None], factor, where))
     return np.concatenate(features), np.concatenate(details)
 
 
@@ -259,11 +253,11 @@ def _load(file: Path, factor: int, training: Training) -> Dictionaries | None:
 
 
 def _keep(dictionaries: Dictionaries, file: Path) -> None:
+    arrays: dict[str, Any] = {field.name: getattr(dictionaries, field.name) for field in fields(Dictionaries)}
+    encoded = io.BytesIO()
+    np.savez(encoded, **arrays)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(file) as temporary:
-            arrays = {field.name: getattr(dictionaries, field.name) for field in fields(Dictionaries)}
-            np.savez(temporary, **arrays)
+        write_atomically(file, encoded.getvalue())
     except OSError as error:
         _log.info("dictionaries could not be kept: %s", error)
 
@@ -276,8 +270,8 @@ def _digest(factor: int, training: Training) -> str:
 
 @functools.cache
 def _sources() -> str:
-    """Return a hash of the modules that take part in the training."""
-    digest = hashlib.sha256()
-    for name in ("back_projection", "patches", "dictionaries", "pursuit", "training_images"):
-        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
-    return digest.hexdigest()
+    """Return a digest of the code that takes part in the training."""
+    core, here = Path(plugplay.__file__).parent, Path(__file__).parent
+    own = ("back_projection", "patches", "dictionaries", "pursuit", "training_images")
+    files = [("kernels", core / "kernels.py"), *computing_files(core / "models")]
+    return digest_of([*files, *((name, here / f"{name}.py") for name in own)])

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from plugplay.arrays.checks import FloatArray
 from plugplay.models import SuperResolution
+from plugplay_paper.arrays import FloatArray
 from plugplay_paper.baselines.back_projection import bicubic, check_gray
 from plugplay_paper.baselines.regression import Process, likeliest_parameters
 

@@ -14,22 +14,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import binom
 
-from plugplay.arrays.checks import FloatArray, check_finite, check_integer, frozen, numeric_array
-from plugplay.denoisers.base import name_of
 from plugplay.models import SinglePhoton
-from plugplay.models.likelihoods import photon_law
+from plugplay_paper.arrays import FloatArray, check_integer, finite_array, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay.denoisers.base import Denoiser
+    from plugplay.denoisers import Denoiser
 
-__all__ = ["BinomialStabiliser", "images_from_bits"]
+__all__ = ["BinomialStabiliser", "count_ones", "images_from_bits"]
 
 # Points of the table. The mean of T is nearly a straight line in arcsin sqrt(p), along which they are spaced.
 _LEVELS = 513
@@ -44,7 +42,7 @@ def images_from_bits(ones: ArrayLike, sensor: SinglePhoton, denoiser: Denoiser) 
     Parameters
     ----------
     ones : array, ``(H, W)``
-        How many of the ``frames * K²`` jots of each pixel fired; ``sensor.data_term(bits).ones`` counts them.
+        How many of the ``frames * K²`` jots of each pixel fired; `count_ones` counts them.
     sensor : SinglePhoton
         What made the bits.
     denoiser : callable
@@ -60,8 +58,7 @@ def images_from_bits(ones: ArrayLike, sensor: SinglePhoton, denoiser: Denoiser) 
     >>> import numpy as np, plugplay as pp
     >>> sensor = pp.models.SinglePhoton(4)
     >>> bits = sensor.simulate(np.full((32, 32), 0.5), rng=0)
-    >>> ones = sensor.data_term(bits).ones
-    >>> image = images_from_bits(ones, sensor, pp.denoisers.get("gaussian"))
+    >>> image = images_from_bits(count_ones(bits, sensor), sensor, pp.denoisers.get("gaussian"))
     >>> image.shape, bool(abs(image.mean() - 0.5) < 0.02)
     ((32, 32), True)
     """
@@ -71,9 +68,23 @@ def images_from_bits(ones: ArrayLike, sensor: SinglePhoton, denoiser: Denoiser) 
     stabiliser = BinomialStabiliser.build(trials)
     noisy = stabiliser.forward(counts).astype(np.float32)
     chance = stabiliser.inverse(_denoised(noisy, stabiliser.noise, denoiser))
-    # The most likely rate for a share p of ones is the rate at which a jot fires with the chance p.
-    rate = photon_law.most_likely_rate(chance, np.ones_like(chance), sensor.threshold)
-    return np.clip((rate - sensor.dark) / sensor.photons_per_jot, 0.0, 1.0).astype(np.float32)
+    # What is most likely for a share p of ones is the brightness at which a jot fires with the chance p.
+    return sensor.data_term_from_counts(chance, 1).start()
+
+
+def count_ones(bits: ArrayLike, sensor: SinglePhoton) -> NDArray[np.int64]:
+    """Return how many jots of each pixel fired over all frames, from bits as ``sensor.simulate`` draws them.
+
+    Examples
+    --------
+    >>> count_ones(np.eye(4, dtype=np.uint8), SinglePhoton(2))
+    array([[2, 0],
+           [0, 2]])
+    """
+    frames = np.asarray(bits).reshape(sensor.frames, *np.shape(bits)[-2:])
+    k, (height, width) = sensor.oversampling, frames.shape[1:]
+    counts: NDArray[np.int64] = frames.reshape(-1, height // k, k, width // k, k).sum(axis=(0, 2, 4), dtype=np.int64)
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +158,7 @@ def _arcsine(counts: NDArray[np.float64], trials: int) -> NDArray[np.float64]:
 
 def _denoised(noisy: FloatArray, sigma: float, denoiser: Denoiser) -> FloatArray:
     """Call the denoiser and check what it returns."""
-    where = f"denoiser {name_of(denoiser)!r} (sigma {sigma:.3g})"
+    where = f"denoiser {getattr(denoiser, 'name', denoiser)!r} (sigma {sigma:.3g})"
     output = np.asarray(denoiser(noisy, sigma))
     if output.dtype.kind != "f":
         raise TypeError(f"{where} returned {output.dtype}; a float image is needed")
@@ -159,10 +170,9 @@ def _denoised(noisy: FloatArray, sigma: float, denoiser: Denoiser) -> FloatArray
 
 
 def _checked_counts(ones: ArrayLike, trials: int) -> NDArray[np.float64]:
-    array: NDArray[Any] = numeric_array(ones, "ones")
+    array = finite_array(ones, "ones")
     if array.ndim != 2:
         raise ValueError(f"ones must have the shape (H, W), one count for each pixel; got the shape {array.shape}")
-    check_finite(array, "ones")
     counts = array.astype(np.float64)
     if counts.min() < 0 or counts.max() > trials or (counts != np.rint(counts)).any():
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from plugplay.arrays.checks import FloatArray
+from plugplay_paper.arrays import FloatArray
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

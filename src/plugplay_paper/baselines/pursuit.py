@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from plugplay.arrays.checks import FloatArray
+from plugplay_paper.arrays import FloatArray
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import linalg
 
-from plugplay.arrays.checks import FloatArray
+from plugplay_paper.arrays import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

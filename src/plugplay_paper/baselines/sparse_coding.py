@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray
+from plugplay_paper.arrays import FloatArray
 from plugplay_paper.baselines.back_projection import back_project, check_gray, consistent_bicubic
 from plugplay_paper.baselines.dictionaries import Training, trained_dictionaries
 from plugplay_paper.baselines.patches import average_patches, derivatives
@@ -56,7 +56,7 @@ def sparse_coding(
     Examples
     --------
     >>> import numpy as np, tempfile
-    >>> tiny = Training(atoms=8, samples=64, rounds=1, features=4, pictures=("text",))
+    >>> tiny = Training(atoms=8, samples=64, rounds=1, features=4, images=("text",))
     >>> sparse_coding(np.eye(8), 2, training=tiny, cache=tempfile.mkdtemp()).shape
     (16, 16)
     """

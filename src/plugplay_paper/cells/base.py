@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from plugplay_paper.environment import code_digest
-
-__all__ = ["Cell", "Record", "key"]
+__all__ = ["Cell", "Record"]
 
 Record = TypeVar("Record", covariant=True)
 
@@ -47,8 +44,3 @@ class Cell(Protocol, Generic[Record]):
     def measure(self) -> Record:
         """Do the work."""
         ...
-
-
-def key(cell: Cell[object]) -> str:
-    """Return the name under which a cell is stored: a digest of what it is and of the code that computes it."""
-    return hashlib.sha256(f"{cell.fingerprint()} {code_digest()}".encode()).hexdigest()[:32]

@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.arrays.records import Fingerprinted
-from plugplay.checks.denoiser_check import check_denoiser
+from plugplay import Constant, check_denoiser, pnp_admm
 from plugplay.models import Inpainting
-from plugplay.pnp.admm import pnp_admm
-from plugplay.pnp.schedules import Constant
-from plugplay_paper.images import Picture
-from plugplay_paper.methods import make_denoiser
+from plugplay_paper.denoising import denoiser_for
+from plugplay_paper.fingerprints import Fingerprinted
+from plugplay_paper.images import TestImage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.arrays.checks import FloatArray
+    from plugplay_paper.arrays import FloatArray
 
 __all__ = ["Expansion", "ExpansionRecord"]
 
 # RMS distance below which two images differ by rounding, and their kappa means nothing.
-CLOSEST = 1e-6
+MIN_DISTANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ class Expansion(Fingerprinted):
 
     Attributes
     ----------
-    picture : Picture
+    image : TestImage
         What is inpainted.
     denoiser : str
         Its name.
@@ -75,7 +73,7 @@ class Expansion(Fingerprinted):
         How many iterations to run.
     """
 
-    picture: Picture
+    image: TestImage
     denoiser: str
     missing: float = 0.5
     sigma: float = 0.04
@@ -89,13 +87,13 @@ class Expansion(Fingerprinted):
 
     @property
     def label(self) -> str:
-        """Denoiser and picture."""
-        return f"expansiveness of {self.denoiser}, {self.picture.name}"
+        """Denoiser and image."""
+        return f"expansiveness of {self.denoiser}, {self.image.name}"
 
     @property
     def cost(self) -> float:
         """By the number of pixels."""
-        return 10.0 + 2 * self.count * self.picture.pixels.size / 1e6
+        return 10.0 + 2 * self.count * self.image.pixels.size / 1e6
 
     @property
     def alone(self) -> bool:
@@ -104,9 +102,9 @@ class Expansion(Fingerprinted):
 
     def measure(self) -> ExpansionRecord:
         """Run it."""
-        truth = self.picture.pixels.astype(np.float64)
+        truth = self.image.pixels.astype(np.float64)
         model = Inpainting(np.random.default_rng(0).random(truth.shape) >= self.missing)
-        denoise = make_denoiser(self.denoiser, model, 1)
+        denoise = denoiser_for(model, self.denoiser)
         inputs: list[FloatArray] = []
         outputs: list[FloatArray] = []
 
@@ -127,12 +125,12 @@ class Expansion(Fingerprinted):
             (i, j): float(np.sum((outputs[i] - outputs[j]) ** 2) / np.sum((inputs[i] - inputs[j]) ** 2))
             for j in range(len(inputs))
             for i in range(j)
-            if np.sqrt(np.mean((inputs[i] - inputs[j]) ** 2)) > CLOSEST
+            if np.sqrt(np.mean((inputs[i] - inputs[j]) ** 2)) > MIN_DISTANCE
         }
         if not kappas:
             raise ValueError(
-                f"all {len(inputs)} inputs of the denoiser are the same image, as for a picture of one colour "
-                f"({self.picture.name}); a picture with some structure is needed"
+                f"all {len(inputs)} inputs of the denoiser are equal, because {self.image.name} is constant; "
+                "an image with some structure is needed"
             )
         found = check_denoiser(denoise, effort="quick").expansiveness
         assert found is not None  # it is None only for denoisers that break the contract

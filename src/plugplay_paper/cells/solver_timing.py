@@ -7,24 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from plugplay import kernels
-from plugplay.arrays.records import Fingerprinted
 from plugplay.models import SuperResolution
-from plugplay_paper.images import Picture
+from plugplay_paper.conjugate_gradients import NormalEquations
+from plugplay_paper.fingerprints import Fingerprinted
+from plugplay_paper.images import TestImage
 
 if TYPE_CHECKING:
-    from plugplay.arrays.checks import FloatArray
+    from plugplay.models import DataTerm
+    from plugplay_paper.arrays import FloatArray
 
 __all__ = ["REPEATS", "RHO", "SolverTiming", "SolverTimingRecord"]
 
 RHO = 1e-3
 NOISE = 5 / 255
 REPEATS = 7
-MOST_STEPS = 300
-# Conjugate gradients stop here, far below what a picture shows.
-SMALLEST_RESIDUAL = 1e-8
+MAX_STEPS = 300
+# Conjugate gradients stop here, far below what an image shows.
+MIN_RESIDUAL = 1e-8
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class SolverTimingRecord:
 
 @dataclass(frozen=True, eq=False)
 class SolverTiming(Fingerprinted):
-    """Time both solvers on a picture."""
+    """Time both solvers on an image."""
 
-    picture: Picture
+    image: TestImage
     factor: int
 
     @property
@@ -50,13 +51,13 @@ class SolverTiming(Fingerprinted):
 
     @property
     def label(self) -> str:
-        """Factor and picture."""
-        return f"runtime of the model's step, x{self.factor}, {self.picture.name}"
+        """Factor and image."""
+        return f"runtime of the model's step, x{self.factor}, {self.image.name}"
 
     @property
     def cost(self) -> float:
         """By the number of pixels."""
-        return 1.0 + 60 * self.picture.pixels.size / 1e6
+        return 1.0 + 60 * self.image.pixels.size / 1e6
 
     @property
     def alone(self) -> bool:
@@ -66,7 +67,7 @@ class SolverTiming(Fingerprinted):
     def measure(self) -> SolverTimingRecord:
         """Run both."""
         model = SuperResolution(self.factor, kernels.gaussian(9, sigma=1.0))
-        truth = self.picture.pixels.astype(np.float64)
+        truth = self.image.pixels.astype(np.float64)
         y = model.simulate(truth, noise=NOISE, rng=0)
         term = model.data_term(y)
         v = term.start()
@@ -76,26 +77,15 @@ class SolverTiming(Fingerprinted):
             began = time.perf_counter()
             term.prox(v, RHO)
             closed.append(time.perf_counter() - began)
-        runs = [_conjugate_gradients(model, y, v, solution) for _ in range(REPEATS)]
+        runs = [_conjugate_gradients(term, v, solution) for _ in range(REPEATS)]
         seconds, distance = min(runs, key=lambda run: run[0][-1])
         return SolverTimingRecord(min(closed), tuple(seconds), tuple(distance))
 
 
-def _conjugate_gradients(
-    model: SuperResolution, y: FloatArray, v: FloatArray, solution: FloatArray
-) -> tuple[list[float], list[float]]:
+def _conjugate_gradients(term: DataTerm, v: FloatArray, solution: FloatArray) -> tuple[list[float], list[float]]:
     """Return the seconds so far and the distance from the solution after each iteration."""
-    blur = model.data_term(y).blur
-    n = v.size
-
-    def normal(x: FloatArray) -> FloatArray:
-        image = x.reshape(v.shape)
-        product: FloatArray = (blur.adjoint(blur.forward(image)) + RHO * image).ravel()
-        return product
-
-    operator = LinearOperator((n, n), normal, dtype=v.dtype)
-    right = (blur.adjoint(y) + RHO * v).ravel()
-    seconds, distance = [0.0], [_relative(v.ravel(), solution)]
+    equations = NormalEquations.of(term)
+    seconds, distance = [0.0], [_relative(v, solution)]
     clock = time.perf_counter()
 
     def note(x: FloatArray) -> None:
@@ -104,9 +94,9 @@ def _conjugate_gradients(
         distance.append(_relative(x, solution))
         clock = time.perf_counter()  # looking at the distance is not the solver's time
 
-    cg(operator, right, x0=v.ravel(), rtol=SMALLEST_RESIDUAL, maxiter=MOST_STEPS, callback=note)
+    equations.solve(v, RHO, start=v, rtol=MIN_RESIDUAL, max_iter=MAX_STEPS, callback=note)
     return seconds, distance
 
 
 def _relative(x: FloatArray, solution: FloatArray) -> float:
-    return float(np.linalg.norm(x - solution.ravel()) / np.linalg.norm(solution))
+    return float(np.linalg.norm(x.ravel() - solution.ravel()) / np.linalg.norm(solution))

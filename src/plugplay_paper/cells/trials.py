@@ -1,4 +1,4 @@
-"""The cell that most tables and figures are made of: one picture, degraded once and restored once."""
+"""The cell that most tables and figures are made of: one image, degraded once and restored once."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.arrays.records import Fingerprinted
-from plugplay.metrics import psnr
-from plugplay_paper.images import Picture
+from plugplay import psnr
+from plugplay_paper.costs import seconds_per_megapixel
+from plugplay_paper.fingerprints import Fingerprinted
+from plugplay_paper.images import TestImage
 from plugplay_paper.methods import Method
 from plugplay_paper.problems import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.arrays.checks import FloatArray
-    from plugplay.pnp.results import State
+    from plugplay import State
+    from plugplay_paper.arrays import FloatArray
 
 __all__ = ["Trial", "TrialRecord"]
 
-# Side of the picture that a method sees before its time is taken: compiling is not part of it.
+# Side of the image that a method sees before its time is taken: compiling is not part of it.
 WARM_UP = 48
 
 
@@ -54,11 +55,11 @@ class TrialRecord:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trial(Fingerprinted):
-    """Degrade a picture, restore it, compare.
+    """Degrade an image, restore it, compare.
 
     Attributes
     ----------
-    picture, problem, method
+    image, problem, method
         What is restored from what by what.
     seed : int
         Which realisation of the noise.
@@ -70,7 +71,7 @@ class Trial(Fingerprinted):
         Whether to keep the image.
     """
 
-    picture: Picture
+    image: TestImage
     problem: Problem
     method: Method
     seed: int
@@ -85,17 +86,17 @@ class Trial(Fingerprinted):
 
     @property
     def label(self) -> str:
-        """Problem, picture, method and realisation."""
+        """Problem, image, method and realisation."""
         how = " ".join(filter(None, (type(self.method).__name__, getattr(self.method, "denoiser", ""))))
-        return f"{self.problem.name}, {self.picture.name}, {how}, seed {self.seed}"
+        return f"{self.problem.name}, {self.image.name}, {how}, seed {self.seed}"
 
     @property
     def cost(self) -> float:
         """By the number of pixels."""
-        colours = 1.0 if self.picture.pixels.ndim == 2 else 2.0
-        height, width = self.picture.pixels.shape[:2]
-        seconds: float = 0.05 + colours * height * width / 1e6 * self.method.cost(self.problem)
-        return seconds
+        colours = 1.0 if self.image.pixels.ndim == 2 else 2.0
+        height, width = self.image.pixels.shape[:2]
+        megapixels: float = height * width / 1e6
+        return 0.05 + colours * megapixels * seconds_per_megapixel(self.method, self.problem)
 
     @property
     def alone(self) -> bool:
@@ -104,7 +105,7 @@ class Trial(Fingerprinted):
 
     def measure(self) -> TrialRecord:
         """Run it."""
-        truth = self.picture.pixels
+        truth = self.image.pixels
         _warm_up(self.problem, self.method, truth.ndim == 3)
         observation = self.problem.observe(truth, seed=self.seed)
         quality: list[float] = []

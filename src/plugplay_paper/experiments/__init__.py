@@ -6,12 +6,12 @@ from plugplay_paper.experiments.base import Experiment, Scope
 from plugplay_paper.experiments.colour import COLOUR_PHOTONS, COLOUR_SUPER_RESOLUTION
 from plugplay_paper.experiments.denoiser_tables import DEBLURRING, INPAINTING
 from plugplay_paper.experiments.expansiveness import CounterExample
+from plugplay_paper.experiments.gallery import Gallery
 from plugplay_paper.experiments.penalty import FirstPenalty
 from plugplay_paper.experiments.single_photon import SINGLE_PHOTON
 from plugplay_paper.experiments.solver_runtime import SolverRuntime
 from plugplay_paper.experiments.starts import RandomStarts
 from plugplay_paper.experiments.super_resolution import SUPER_RESOLUTION
-from plugplay_paper.experiments.test_images import Gallery
 from plugplay_paper.experiments.tolerance import Tolerance
 
 __all__ = ["EXPERIMENTS", "Experiment", "Scope", "by_name"]
@@ -49,6 +49,6 @@ def by_name(names: list[str]) -> tuple[Experiment, ...]:
     wanted: set[str] = set()
     for name in names:
         if name not in known and name not in groups:
-            raise ValueError(f"there is no experiment {name!r}; there are {', '.join([*groups, *known])}")
+            raise ValueError(f"unknown experiment {name!r}; available: {', '.join([*groups, *known])}")
         wanted |= groups.get(name, {name})
     return tuple(experiment for name, experiment in known.items() if name in wanted)

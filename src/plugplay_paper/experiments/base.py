@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from plugplay_paper.images import Picture
+from plugplay_paper.images import TestImage
 
 if TYPE_CHECKING:
     from plugplay_paper.cells.base import Cell
@@ -17,8 +17,8 @@ __all__ = ["Experiment", "Scope"]
 
 Amount = TypeVar("Amount")
 
-# A quick run looks at this many pictures, the smallest.
-QUICK_PICTURES = 2
+# A quick run looks at this many images, the smallest.
+QUICK_IMAGES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +27,20 @@ class Scope:
 
     Attributes
     ----------
-    pictures : tuple of Picture
-        The gray test pictures.
-    colour : Picture
-        The picture of the colour figures.
+    images : tuple of TestImage
+        The gray test images.
+    colour : TestImage
+        The image of the colour figures.
     quick : bool
         Whether a reduced set will do.
-    most_realisations : int or None
+    max_realisations : int or None
         Limit of the number of realisations of the noise; None means as many as the paper averaged.
     """
 
-    pictures: tuple[Picture, ...]
-    colour: Picture
+    images: tuple[TestImage, ...]
+    colour: TestImage
     quick: bool = False
-    most_realisations: int | None = None
+    max_realisations: int | None = None
 
     def amount(self, full: Amount, quick: Amount) -> Amount:
         """Return one or the other."""
@@ -49,20 +49,20 @@ class Scope:
     def realisations(self, paper: int) -> int:
         """Return how many realisations of the noise to average."""
         wanted = self.amount(paper, 1)
-        return wanted if self.most_realisations is None else min(wanted, self.most_realisations)
+        return wanted if self.max_realisations is None else min(wanted, self.max_realisations)
 
     @property
-    def chosen(self) -> tuple[Picture, ...]:
-        """The pictures of the tables: all, or the smallest ones."""
+    def chosen(self) -> tuple[TestImage, ...]:
+        """The images of the tables: all, or the smallest ones."""
         if not self.quick:
-            return self.pictures
-        smallest = sorted(self.pictures, key=lambda picture: picture.pixels.size)[:QUICK_PICTURES]
-        return tuple(picture for picture in self.pictures if picture in smallest)
+            return self.images
+        smallest = sorted(self.images, key=lambda image: image.pixels.size)[:QUICK_IMAGES]
+        return tuple(image for image in self.images if image in smallest)
 
     @property
-    def example(self) -> Picture:
-        """The picture of experiments that look at a single one: the first of the smallest."""
-        return min(self.pictures, key=lambda picture: picture.pixels.size)
+    def example(self) -> TestImage:
+        """The image of experiments that look at a single one: the first of the smallest."""
+        return min(self.images, key=lambda image: image.pixels.size)
 
 
 class Experiment(Protocol):

@@ -32,14 +32,14 @@ ZOOM = (0.12, 0.33, 0.28)
 
 @dataclass(frozen=True)
 class ColourFigure:
-    """A colour picture, restored by several methods.
+    """A colour image, restored by several methods.
 
     Attributes
     ----------
     name, title, conventions : str
         As for any section.
     problem : Problem
-        What happens to the picture.
+        What happens to the image.
     methods : tuple of (str, Method)
         The panels.
     border : int
@@ -56,7 +56,7 @@ class ColourFigure:
     def cells(self, scope: Scope) -> list[Trial]:
         """Return a trial for each method."""
         return [
-            Trial(picture=scope.colour, problem=self.problem, method=method, seed=0, border=self.border, keep=True)
+            Trial(image=scope.colour, problem=self.problem, method=method, seed=0, border=self.border, keep=True)
             for _, method in self.methods
         ]
 
@@ -83,8 +83,8 @@ class ColourFigure:
 COLOUR_SUPER_RESOLUTION = ColourFigure(
     name="colour-super-resolution",
     title="Figure: colour super-resolution x4",
-    conventions="A colour picture, all channels together, bicubic filter, no noise, circular boundaries. PSNR over all "
-    "channels, clipped to [0, 1], without a border of 4 pixels, peak 1. The paper's picture is not available, so that "
+    conventions="A colour image, all channels together, bicubic filter, no noise, circular boundaries. PSNR over all "
+    "channels, clipped to [0, 1], without a border of 4 pixels, peak 1. The paper's image is not available, so that "
     "there are no numbers to compare with.",
     problem=super_resolution.problem(SUPER_RESOLUTION),
     methods=(
@@ -98,7 +98,7 @@ COLOUR_PHOTONS = ColourFigure(
     name="colour-single-photon",
     title="Figure: colour single-photon imaging, K = 8",
     conventions="The bits of each channel are drawn by themselves, K = 8, and restored together (the paper restores "
-    "channel by channel). PSNR over all channels of the whole frame, clipped to [0, 1], peak 1. The paper's picture is "
+    "channel by channel). PSNR over all channels of the whole frame, clipped to [0, 1], peak 1. The paper's image is "
     "not available; for that it prints 20.16 dB (MLE), 26.74 dB (Chan-Lu) and 28.81 dB (its method).",
     problem=single_photon.problem(OVERSAMPLING),
     methods=(

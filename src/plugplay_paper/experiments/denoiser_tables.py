@@ -16,15 +16,15 @@ from plugplay_paper.report.blocks import Column, Entry, Row, Section, Table
 
 if TYPE_CHECKING:
     from plugplay_paper.experiments.base import Scope
-    from plugplay_paper.images import Picture
+    from plugplay_paper.images import TestImage
     from plugplay_paper.results import Results
 
 __all__ = ["DEBLURRING", "INPAINTING", "DenoiserTable"]
 
 CONVENTIONS = """
 Every denoiser that needs no weight files, with the automatic parameters: nothing was given but the data and the
-model. One realisation (seed 0) of each picture. PSNR over the whole frame, of images clipped to [0, 1], with a peak
-of 1, averaged over the pictures; every single one is in cells.csv. Seconds are those of an average picture on one
+model. One realisation (seed 0) of each image. PSNR over the whole frame, of images clipped to [0, 1], with a peak
+of 1, averaged over the images; every single one is in cells.csv. Seconds are those of an average image on one
 core.
 """
 
@@ -60,7 +60,7 @@ class DenoiserTable:
         columns = (*(Column(problem.name) for problem in self.problems), Column("seconds", summary=True))
         table = Table(
             self.name,
-            f"{self.title}, average over {len(_pictures(scope))} picture{'s' * (len(_pictures(scope)) > 1)}",
+            f"{self.title}, average over {len(_images(scope))} image{'s' * (len(_images(scope)) > 1)}",
             columns,
             rows,
         )
@@ -72,7 +72,7 @@ class DenoiserTable:
         entries, seconds = [], []
         for problem in self.problems:
             records = [results.of(trial) for trial in _trials(scope, problem, method)]
-            # The standard deviation over pictures would tell of the pictures, not of the method.
+            # The standard deviation over images would tell of the images, not of the method.
             entry = mean_entry(records)
             entries.append(Entry(entry.value, note=entry.note))
             seconds += [record.seconds for record in records if record is not None]
@@ -120,8 +120,8 @@ def classical() -> tuple[str, ...]:
 
 
 def _trials(scope: Scope, problem: Problem, method: Method) -> Sequence[Trial]:
-    return [Trial(picture=picture, problem=problem, method=method, seed=0) for picture in _pictures(scope)]
+    return [Trial(image=image, problem=problem, method=method, seed=0) for image in _images(scope)]
 
 
-def _pictures(scope: Scope) -> tuple[Picture, ...]:
+def _images(scope: Scope) -> tuple[TestImage, ...]:
     return (scope.example,) if scope.quick else scope.chosen

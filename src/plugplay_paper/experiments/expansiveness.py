@@ -22,8 +22,8 @@ PRINTED_KAPPA = 1.1775
 CONVENTIONS = """
 kappa is the ratio of squared distances, after denoising to before; a denoiser with kappa above 1 for one pair is not
 non-expansive. As in the paper, the pairs are inputs of the denoiser while Plug-and-Play ADMM with a constant rho
-fills in a picture with half of its pixels missing (seed 0; sigma 0.04, 25 iterations, every two of the inputs). The
-second column is the largest kappa that the search of plugplay.check_denoiser finds. The paper's pair and its picture
+fills in an image with half of its pixels missing (seed 0; sigma 0.04, 25 iterations, every two of the inputs). The
+second column is the largest kappa that the search of plugplay.check_denoiser finds. The paper's pair and its image
 are not published.
 """
 
@@ -37,7 +37,7 @@ class CounterExample:
 
     def cells(self, scope: Scope) -> list[Expansion]:
         """Return a search for each denoiser."""
-        return [Expansion(picture=scope.example, denoiser=denoiser) for denoiser in DENOISERS]
+        return [Expansion(image=scope.example, denoiser=denoiser) for denoiser in DENOISERS]
 
     def section(self, scope: Scope, results: Results) -> Section:
         """Draw the pair as the paper does, and tabulate kappa."""

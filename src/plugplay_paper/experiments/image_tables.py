@@ -1,4 +1,4 @@
-"""Tables of methods by pictures, in the layout of the paper's."""
+"""Tables of methods by images, in the layout of the paper's."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from plugplay_paper.report.blocks import Column, Entry, Row, Section, Table
 if TYPE_CHECKING:
     from plugplay_paper.cells.trials import TrialRecord
     from plugplay_paper.experiments.base import Scope
-    from plugplay_paper.images import Picture
+    from plugplay_paper.images import TestImage
     from plugplay_paper.results import Results
 
-__all__ = ["Contender", "Part", "PictureTables", "averaging", "mean_entry"]
+__all__ = ["Contender", "ImageTables", "Part", "averaging", "mean_entry"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Part:
     name, caption : str
         For files and for people.
     problem : Problem
-        What happens to the pictures.
+        What happens to the images.
     contenders : tuple of Contender
         The rows.
     realisations : int
@@ -72,8 +72,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class PictureTables:
-    """An experiment of several tables, each of methods by pictures.
+class ImageTables:
+    """An experiment of several tables, each of methods by images.
 
     Attributes
     ----------
@@ -103,8 +103,8 @@ class PictureTables:
             for part in self._parts(scope)
             for contender in part.contenders
             if contender.method is not None
-            for picture in scope.chosen
-            for trial in self._trials(scope, part, contender.method, picture)
+            for image in scope.chosen
+            for trial in self._trials(scope, part, contender.method, image)
         ]
 
     def section(self, scope: Scope, results: Results) -> Section:
@@ -118,15 +118,15 @@ class PictureTables:
     def _parts(self, scope: Scope) -> tuple[Part, ...]:
         return tuple(part for part in self.parts if part.quick or not scope.quick)
 
-    def _trials(self, scope: Scope, part: Part, method: Method, picture: Picture) -> list[Trial]:
+    def _trials(self, scope: Scope, part: Part, method: Method, image: TestImage) -> list[Trial]:
         return [
-            Trial(picture=picture, problem=part.problem, method=method, seed=seed, border=self.border)
+            Trial(image=image, problem=part.problem, method=method, seed=seed, border=self.border)
             for seed in range(scope.realisations(part.realisations))
         ]
 
     def _table(self, part: Part, scope: Scope, results: Results) -> Table:
         columns = (
-            *(Column(picture.name) for picture in scope.chosen),
+            *(Column(image.name) for image in scope.chosen),
             Column("average", summary=True),
             Column("STD", digits=3, summary=True),
             Column("seconds", summary=True),
@@ -137,8 +137,8 @@ class PictureTables:
                 rows.append(_quoted(contender, scope.chosen))
             else:
                 records = [
-                    [results.of(cell) for cell in self._trials(scope, part, contender.method, picture)]
-                    for picture in scope.chosen
+                    [results.of(cell) for cell in self._trials(scope, part, contender.method, image)]
+                    for image in scope.chosen
                 ]
                 rows.append(_measured(contender, scope.chosen, records))
         return Table(part.name, part.caption, columns, tuple(rows), results=True)
@@ -156,7 +156,7 @@ def averaging(realisations: int, what: str) -> str:
         return f"{what} are of one realisation of the noise (seed 0)."
     return (
         f"{what} are averages over {realisations} realisations of the noise (seeds 0 to {realisations - 1}); the "
-        "standard deviation over them stands behind ±, and its mean over the pictures in the column STD."
+        "standard deviation over them stands behind ±, and its mean over the images in the column STD."
     )
 
 
@@ -170,19 +170,18 @@ def mean_entry(records: Sequence[TrialRecord | None], *, printed: float | None =
     return Entry(statistics.fmean(done), spread=spread, paper=printed, note=note)
 
 
-def _quoted(contender: Contender, pictures: Sequence[Picture]) -> Row:
-    entries = [Entry(None, paper=_printed(contender, picture)) for picture in pictures]
+def _quoted(contender: Contender, images: Sequence[TestImage]) -> Row:
+    entries = [Entry(None, paper=_printed(contender, image)) for image in images]
     average = Entry(None, paper=_mean([entry.paper for entry in entries]))
     spread = Entry(None, paper=_printed_spread(contender, entries))
     return Row(contender.label, (*entries, average, spread, Entry(None)), quoted=True)
 
 
 def _measured(
-    contender: Contender, pictures: Sequence[Picture], records: Sequence[Sequence[TrialRecord | None]]
+    contender: Contender, images: Sequence[TestImage], records: Sequence[Sequence[TrialRecord | None]]
 ) -> Row:
     entries = [
-        mean_entry(group, printed=_printed(contender, picture))
-        for picture, group in zip(pictures, records, strict=True)
+        mean_entry(group, printed=_printed(contender, image)) for image, group in zip(images, records, strict=True)
     ]
     seconds = [None if record is None else record.seconds for group in records for record in group]
     average = Entry(
@@ -194,8 +193,8 @@ def _measured(
     return Row(contender.label, (*entries, average, spread, Entry(_mean(seconds))))
 
 
-def _printed(contender: Contender, picture: Picture) -> float | None:
-    return paper.printed(contender.printed, picture.name, picture.pixels.shape)
+def _printed(contender: Contender, image: TestImage) -> float | None:
+    return paper.printed(contender.printed, image.name, image.pixels.shape)
 
 
 def _printed_spread(contender: Contender, entries: Sequence[Entry]) -> float | None:

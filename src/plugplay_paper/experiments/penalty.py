@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from plugplay.pnp.schedules import Adaptive, Constant, Monotone, Schedule
+from plugplay import Adaptive, Constant, Monotone
 from plugplay_paper import paper
 from plugplay_paper.cells.trials import Trial
 from plugplay_paper.experiments.super_resolution import BORDER, ETA, problem
-from plugplay_paper.methods import PlugAndPlay
+from plugplay_paper.methods import PlugAndPlay, Schedule
 from plugplay_paper.report.blocks import Plot, Section, Series
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Curves = Mapping[float, Mapping[str, tuple[float, ...]]]
 COLOURS = {"constant": "tab:red", "monotone": "tab:blue", "adaptive": "black"}
 
 CONVENTIONS = f"""
-Configuration 3, one picture, one realisation (seed 0), lambda {CONFIGURATION.lam:g}, gamma {CONFIGURATION.gamma:g},
+Configuration 3, one image, one realisation (seed 0), lambda {CONFIGURATION.lam:g}, gamma {CONFIGURATION.gamma:g},
 eta {ETA:g}; the constant rule is the original Plug-and-Play ADMM. At most {ITERATIONS} iterations, or until nothing
 changes by more than 0.00001. PSNR clipped to [0, 1], without a border of 4 pixels, peak 1.
 """
@@ -89,12 +89,12 @@ def _rules(scope: Scope, rho0: float) -> Mapping[str, Trial]:
     }
     return {
         rule: Trial(
-            picture=scope.example,
+            image=scope.example,
             problem=problem(CONFIGURATION),
             method=PlugAndPlay(
                 lam=CONFIGURATION.lam,
                 schedule=schedule,
-                largest_sigma=math.inf,
+                max_sigma=math.inf,
                 tol=1e-5,
                 max_iter=ITERATIONS,
                 sessions=False,

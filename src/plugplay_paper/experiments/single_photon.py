@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from plugplay import Adaptive, Monotone
 from plugplay.models import SinglePhoton
-from plugplay.pnp.schedules import Adaptive, Monotone
 from plugplay_paper import paper
-from plugplay_paper.experiments.image_tables import Contender, Part, PictureTables
+from plugplay_paper.experiments.image_tables import Contender, ImageTables, Part
 from plugplay_paper.experiments.super_resolution import ETA
 from plugplay_paper.methods import Automatic, FirstGuess, ImagesFromBits, PlugAndPlay, TotalVariationADMM
 from plugplay_paper.problems import Photons
 
 __all__ = ["SINGLE_PHOTON", "by_hand", "problem", "total_variation"]
 
-# The paper gives no parameters for photons. These are one set for all K, found on scikit-image's pictures.
+# The paper gives no parameters for photons. These are one set for all K, found on scikit-image's images.
 LAM = 0.8
 FIRST_SIGMA = 0.2
 GAMMA = 1.5
@@ -23,7 +23,7 @@ Every pixel has K x K jots that see a Poisson rate equal to its value (gain K²,
 whole frame, of images clipped to [0, 1], with a peak of 1. Seconds are those of the method alone, on one core, while
 other cells run on the others. MLE is the closed form of Yang et al.; Chan-Lu is total variation by ADMM, its weight
 in proportion to K; Ours-M and Ours-A have one set of parameters for all K (lambda {LAM}, first sigma {FIRST_SIGMA},
-gamma {GAMMA} and {ADAPTIVE_GAMMA}, eta {ETA}), because the paper gives none; they were found on pictures of
+gamma {GAMMA} and {ADAPTIVE_GAMMA}, eta {ETA}), because the paper gives none; they were found on images of
 scikit-image, and sigma is limited to 0.4. "Automatic" is given nothing but the bits and the sensor, and is compared
 with the better of the paper's two rows. "Images from Bits" stabilises the variance of the counts, denoises once with
 BM3D and inverts exactly; the paper does not have it.
@@ -60,7 +60,7 @@ def _contenders(oversampling: int) -> tuple[Contender, ...]:
     )
 
 
-SINGLE_PHOTON = PictureTables(
+SINGLE_PHOTON = ImageTables(
     name="single-photon",
     title="Single-photon imaging",
     parts=tuple(

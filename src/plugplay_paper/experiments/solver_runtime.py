@@ -35,8 +35,8 @@ class SolverRuntime:
     title: str = "Figure: runtime of the model's step"
 
     def cells(self, scope: Scope) -> list[SolverTiming]:
-        """Return a timing for each factor, on the largest picture."""
-        largest = scope.amount(max(scope.pictures, key=lambda picture: picture.pixels.size), scope.example)
+        """Return a timing for each factor, on the largest image."""
+        largest = scope.amount(max(scope.images, key=lambda image: image.pixels.size), scope.example)
         return [SolverTiming(largest, factor) for factor in FACTORS]
 
     def section(self, scope: Scope, results: Results) -> Section:
@@ -52,7 +52,7 @@ class SolverRuntime:
             series.append(
                 Series(f"closed form, x{factor}", "ms", "relative distance", (1e3 * record.closed_form,), (0.0,))
             )
-        caption = f"Relative distance from the solution by time, {cells[0].picture}"
+        caption = f"Relative distance from the solution by time, {cells[0].image}"
         plot = Plot("runtime", caption, _figure(records), tuple(series))
         return Section(self.name, self.title, CONVENTIONS, (plot,), len(cells), len(records))
 

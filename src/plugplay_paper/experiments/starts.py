@@ -28,9 +28,9 @@ CONFIGURATION = paper.CONFIGURATIONS[2]
 PRINTED_DEVIATION = 0.0059
 
 CONVENTIONS = """
-Configuration 3, one picture, one realisation of the noise (seed 0), the paper's parameters, sigma limited to 0.4 and
+Configuration 3, one image, one realisation of the noise (seed 0), the paper's parameters, sigma limited to 0.4 and
 the monotone rule; first guesses (seeds 0, 1, 2, …) with every pixel drawn uniformly from [0, 1]. PSNR clipped to [0,
-1], without a border of 4 pixels, peak 1. The paper does not say which picture its standard deviation belongs to.
+1], without a border of 4 pixels, peak 1. The paper does not say which image its standard deviation belongs to.
 """
 
 
@@ -45,7 +45,7 @@ class RandomStarts:
         """Return a run for each first guess."""
         return [
             Trial(
-                picture=scope.example,
+                image=scope.example,
                 problem=problem(CONFIGURATION),
                 method=replace(by_hand(CONFIGURATION), random_start=seed, sessions=False),
                 seed=0,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from plugplay import kernels
+from plugplay import Adaptive, Monotone, kernels
 from plugplay.models import SuperResolution
-from plugplay.pnp.schedules import Adaptive, Monotone
 from plugplay_paper import paper
-from plugplay_paper.experiments.image_tables import Contender, Part, PictureTables
+from plugplay_paper.experiments.image_tables import Contender, ImageTables, Part
 from plugplay_paper.methods import Automatic, FirstGuess, GaussianProcess, PlugAndPlay, SparseCoding
 from plugplay_paper.problems import Degraded
 
@@ -25,13 +24,13 @@ does not publish), BM3D with sigma limited to 0.4, a tolerance of 0.001 and at m
 the bicubic filter where the data were made with the Gaussian one, whose samples also lie elsewhere; so do GPR and SR,
 which know no other filter. "Automatic" is given nothing but the data and the model, and is compared with the paper's
 Ours-M. Bicubic interpolation is aligned with the true samples. GPR and SR are implementations of ours; the paper used
-their authors'. SR is trained on pictures of scikit-image that are not among the test pictures. DCNN, SPSR and TSE are
+their authors'. SR is trained on images of scikit-image that are not among the test images. DCNN, SPSR and TSE are
 quoted.
 """
 
 
 def problem(configuration: paper.Configuration) -> Degraded:
-    """Return how the paper's configuration degrades a picture."""
+    """Return how the paper's configuration degrades an image."""
     kernel = "bicubic" if configuration.kernel == "bicubic" else kernels.gaussian(9, sigma=1.0)
     noise = f", noise {255 * configuration.noise:.0f}/255" if configuration.noise else ", no noise"
     name = f"super-resolution x{configuration.factor}, {configuration.kernel}{noise}"
@@ -65,7 +64,7 @@ def _contenders(configuration: paper.Configuration) -> tuple[Contender, ...]:
     return (*rows, Contender("automatic", Automatic(), printed["Ours-M"]))
 
 
-SUPER_RESOLUTION = PictureTables(
+SUPER_RESOLUTION = ImageTables(
     name="super-resolution",
     title="Super-resolution",
     parts=tuple(

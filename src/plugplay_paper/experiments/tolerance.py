@@ -39,18 +39,18 @@ class Tolerance:
     title: str = "Figure: stopping tolerance"
 
     def cells(self, scope: Scope) -> list[Trial]:
-        """Return one long run for each picture."""
+        """Return one long run for each image."""
         method = replace(by_hand(CONFIGURATION), tol=TOLERANCES[-1], max_iter=120, sessions=False)
         return [
-            Trial(picture=picture, problem=problem(CONFIGURATION), method=method, seed=0, border=BORDER, curves=True)
-            for picture in scope.chosen
+            Trial(image=image, problem=problem(CONFIGURATION), method=method, seed=0, border=BORDER, curves=True)
+            for image in scope.chosen
         ]
 
     def section(self, scope: Scope, results: Results) -> Section:
-        """Draw a curve for each picture."""
+        """Draw a curve for each image."""
         cells = self.cells(scope)
         series = [
-            Series(cell.picture.name, "tolerance", "PSNR (dB)", *psnr_at(record.delta_curve, record.psnr_curve))
+            Series(cell.image.name, "tolerance", "PSNR (dB)", *psnr_at(record.delta_curve, record.psnr_curve))
             for cell in cells
             if (record := results.of(cell)) is not None
         ]

@@ -125,21 +125,21 @@ class Comparison:
     table, method : str
         Where it stands.
     average : float
-        Mean difference over the pictures that both have.
+        Mean difference over the images that both have.
     worst : float
         The least difference.
-    worst_picture : str
+    worst_image : str
         Where that is.
-    pictures : int
-        How many pictures both have.
+    images : int
+        How many images both have.
     """
 
     table: str
     method: str
     average: float
     worst: float
-    worst_picture: str
-    pictures: int
+    worst_image: str
+    images: int
 
 
 def comparisons(table: Table) -> Iterator[Comparison]:
@@ -150,7 +150,7 @@ def comparisons(table: Table) -> Iterator[Comparison]:
     >>> row = Row("ours", (Entry(30.5, paper=30.0), Entry(29.9, paper=30.0), Entry(30.2, paper=30.0)))
     >>> columns = (Column("a"), Column("b"), Column("average", summary=True))
     >>> [row] = comparisons(Table("t", "", columns, (row,)))
-    >>> [(round(row.average, 2), round(row.worst, 2), row.worst_picture)]
+    >>> [(round(row.average, 2), round(row.worst, 2), row.worst_image)]
     [(0.2, -0.1, 'b')]
     """
     for row in table.rows:

@@ -27,7 +27,7 @@ class Run:
     command : str
         What was asked for.
     images : str
-        Where the pictures came from.
+        Where the images came from.
     quick : bool
         Whether it is a reduced set.
     environment : Environment

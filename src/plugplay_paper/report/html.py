@@ -1,4 +1,4 @@
-"""The report as one HTML page, with its pictures beside it."""
+"""The report as one HTML page, with its images beside it."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ def _summary(compared: Sequence[Comparison]) -> str:
     if not compared:
         return '<p class="missing">Nothing that has been run has numbers in the paper.</p>'
     rows = "".join(
-        f"<tr><th>{_text(row.table)}</th><td>{_text(row.method)}</td><td>{row.pictures}</td>"
-        f"<td>{_signed(row.average)}</td><td>{_signed(row.worst)}</td><td>{_text(row.worst_picture)}</td></tr>"
+        f"<tr><th>{_text(row.table)}</th><td>{_text(row.method)}</td><td>{row.images}</td>"
+        f"<td>{_signed(row.average)}</td><td>{_signed(row.worst)}</td><td>{_text(row.worst_image)}</td></tr>"
         for row in compared
     )
     head = "".join(
-        f"<th>{name}</th>" for name in ("", "method", "pictures", "average difference", "least difference", "where")
+        f"<th>{name}</th>" for name in ("", "method", "images", "average difference", "least difference", "where")
     )
     return (
         '<h2 id="summary">Against the paper</h2><p class="conventions">Measured less printed, in dB. What is called '
         "automatic had nothing tuned by hand, and is compared with the better of the paper’s own rows for photons, and "
-        "with its Ours-M for super-resolution. Pictures are taken for the paper’s by their names and sizes.</p>"
+        "with its Ours-M for super-resolution. Images are taken for the paper’s by their names and sizes.</p>"
         f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 

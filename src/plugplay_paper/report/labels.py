@@ -1,4 +1,4 @@
-"""Names of pictures as matplotlib can show them."""
+"""Names of images as matplotlib can show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a report: ``index.html``, ``report.json``, a CSV file for each table and each plot, and the pictures."""
+"""Writes a report: ``index.html``, ``report.json``, a CSV file for each table and each plot, and the images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from plugplay.io.atomic import atomic
+from plugplay_paper.files import write_atomically
 from plugplay_paper.report.blocks import Plot, Table
 from plugplay_paper.report.html import page
 
@@ -32,16 +32,17 @@ def write_report(folder: Path, document: Document) -> Path:
     for section in document.sections:
         for block in section.blocks:
             if isinstance(block, Table):
-                _write(folder / "tables" / f"{block.name}.csv", _csv(_table_rows(block)))
+                write_atomically(folder / "tables" / f"{block.name}.csv", _csv(_table_rows(block)))
             elif block.figure is not None:
                 files[block.name] = f"figures/{block.name}.png"
-                _write(folder / files[block.name], _png(block))
+                write_atomically(folder / files[block.name], _png(block))
                 if block.series:
-                    _write(folder / "figures" / f"{block.name}.csv", _csv(_series_rows(block)))
-    _write(folder / "cells.csv", _csv(_trial_rows(document)))
-    _write(folder / "report.json", (json.dumps(_plain(document, files), indent=1, allow_nan=False) + "\n").encode())
+                    write_atomically(folder / "figures" / f"{block.name}.csv", _csv(_series_rows(block)))
+    write_atomically(folder / "cells.csv", _csv(_trial_rows(document)))
+    plain = json.dumps(_plain(document, files), indent=1, allow_nan=False)
+    write_atomically(folder / "report.json", f"{plain}\n".encode())
     target = folder / "index.html"
-    _write(target, page(document, files).encode())
+    write_atomically(target, page(document, files).encode())
     return target
 
 
@@ -50,12 +51,6 @@ def _forget_tables_and_figures(folder: Path) -> None:
     for pattern in ("tables/*.csv", "figures/*.csv", "figures/*.png"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)  # another run may write the same report at this moment
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        temporary.write_bytes(content)
 
 
 def _png(plot: Plot) -> bytes:
@@ -88,10 +83,10 @@ def _series_rows(plot: Plot) -> Iterable[Sequence[object]]:
 
 
 def _trial_rows(document: Document) -> Iterable[Sequence[object]]:
-    yield ("picture", "problem", "method", "seed", "border", "PSNR (dB)", "seconds", "iterations")
+    yield ("image", "problem", "method", "seed", "border", "PSNR (dB)", "seconds", "iterations")
     for trial, record in document.trials:
         yield (
-            trial.picture.name,
+            trial.image.name,
             trial.problem.name,
             repr(trial.method),
             trial.seed,

@@ -11,12 +11,11 @@ from plugplay_paper.baselines.dictionaries import (
     learn_atoms,
     train_dictionaries,
     trained_dictionaries,
-    user_cache,
 )
 from plugplay_paper.baselines.pursuit import sparse_codes, unit_rows
 from plugplay_paper.baselines.training_images import NAMES
 
-TINY = Training(atoms=16, samples=400, rounds=2, features=8, pictures=("text",))
+TINY = Training(atoms=16, samples=400, rounds=2, features=8, images=("text",))
 
 
 def test_atoms_that_made_the_samples_are_recovered():
@@ -112,16 +111,14 @@ def test_many_at_once(tmp_path):
     assert [path.suffix for path in tmp_path.iterdir()] == [".npz"]
 
 
-def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(module.sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert user_cache() == tmp_path / "plugplay"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert user_cache().parts[-2:] == (".cache", "plugplay")
+def test_the_cache_is_the_users(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "user_cache_path", lambda name, appauthor: tmp_path / name)
+    trained_dictionaries(2, training=TINY)
+    assert len(list((tmp_path / "plugplay").glob("sparse-coding-x2-*.npz"))) == 1
 
 
-def test_nothing_is_trained_on_pictures_that_are_restored():
-    assert not {picture.name for picture in images.bundled()} & set(NAMES)
+def test_nothing_is_trained_on_images_that_are_restored():
+    assert not {image.name for image in images.bundled()} & set(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +128,8 @@ def test_nothing_is_trained_on_pictures_that_are_restored():
         ({"atoms": 2}, "sparsity must not exceed the number of atoms, 2; got 3"),
         ({"samples": 100}, "samples must be at least as many as atoms"),
         ({"contrast": -1.0}, "contrast must be >= 0"),
-        ({"pictures": ()}, "pictures"),
-        ({"pictures": ("lena",)}, "lena"),
+        ({"images": ()}, "images"),
+        ({"images": ("lena",)}, "lena"),
     ],
 )
 def test_bad_trainings_are_refused(options, message):

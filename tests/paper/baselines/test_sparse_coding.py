@@ -8,7 +8,7 @@ from plugplay_paper.baselines.dictionaries import Training
 from plugplay_paper.baselines.patches import average_patches, patches
 from plugplay_paper.baselines.sparse_coding import sparse_coding
 
-SMALL = Training(atoms=128, samples=8000, rounds=5, pictures=("stereo_motorcycle",))
+SMALL = Training(atoms=128, samples=8000, rounds=5, images=("stereo_motorcycle",))
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +32,7 @@ def test_details_help_beyond_back_projection(camera, cache):
 @pytest.mark.parametrize("factor", [2, 3, 4])
 def test_the_result_agrees_with_what_was_observed(camera, cache, factor):
     y = SuperResolution(factor).simulate(camera[:96, :96])
-    result = sparse_coding(
-        y, factor, training=Training(atoms=16, samples=400, rounds=1, pictures=("text",)), cache=cache
-    )
+    result = sparse_coding(y, factor, training=Training(atoms=16, samples=400, rounds=1, images=("text",)), cache=cache)
     assert np.abs(SuperResolution(factor).forward(result) - y).max() < 0.01
 
 

@@ -32,15 +32,15 @@ class Gallery:
         return []
 
     def section(self, scope: Scope, results: Results) -> Section:  # noqa: ARG002
-        """Show the pictures."""
-        rows = -(-len(scope.pictures) // ACROSS)
+        """Show the images."""
+        rows = -(-len(scope.images) // ACROSS)
         figure = Figure(figsize=(2.4 * ACROSS, 2.7 * rows), layout="constrained")
         panels = figure.subplots(rows, ACROSS, squeeze=False).ravel()
         for axes in panels:
             axes.set_axis_off()
-        for axes, picture in zip(panels, scope.pictures, strict=False):
-            axes.imshow(picture.pixels, cmap="gray", vmin=0, vmax=1)
-            height, width = picture.pixels.shape
-            axes.set_title(f"{shown(picture.name)}, {width} x {height}", fontsize="small")
-        plot = Plot("images", f"{len(scope.pictures)} test images", figure)
+        for axes, image in zip(panels, scope.images, strict=False):
+            axes.imshow(image.pixels, cmap="gray", vmin=0, vmax=1)
+            height, width = image.pixels.shape
+            axes.set_title(f"{shown(image.name)}, {width} x {height}", fontsize="small")
+        plot = Plot("images", f"{len(scope.images)} test images", figure)
         return Section(self.name, self.title, "Gray, with sides cut to multiples of 4.", (plot,), 0, 0)
