@@ -223,7 +223,8 @@ class MaskedTerm(LeastSquares):
         inverse = 1 / (self.blur.gram + rho)
 
         def system(w: FloatArray) -> FloatArray:
-            return np.where(mask, self.blur.filter_samples(w, self.blur.gram), 0.0) + rho * w
+            filtered: FloatArray = np.where(mask, self.blur.filter_samples(w, self.blur.gram), 0.0)
+            return filtered + rho * w
 
         def preconditioner(w: FloatArray) -> FloatArray:
             return np.where(mask, self.blur.filter_samples(w, inverse), 0.0)
