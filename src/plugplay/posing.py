@@ -14,6 +14,7 @@ from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
+from plugplay.tuning.watch import Watch
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
     from plugplay.traits import Traits
 
-__all__ = ["checked_reference", "clip_of", "first_guess", "noticed", "posed", "scale_of"]
+__all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "noticed", "posed", "scale_of", "watch_for"]
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
+# Noise that exceeds what was assumed by this factor is taken into account.
+CONTRADICTION = 1.15
 
 
 def scale_of(
@@ -83,6 +86,17 @@ def posed(
     return data_term, given * scale.gain, given
 
 
+def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
+    """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
+
+    Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
+    sharp. So it is only ever raised, and only as far as the estimate is certain.
+    """
+    estimate = estimate_noise(y, mask=traits.observed)
+    certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty)
+    return certain if certain > CONTRADICTION * noise else None
+
+
 def clip_of(
     clip: object, chosen: tuple[float, float] | None, unit: NDArray[Any], scale: Scale
 ) -> tuple[float, float] | None:
@@ -130,3 +144,13 @@ def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Con
     truth = conversion.to_nominal(reference, "reference")
     check_same_shape(truth, data_term.crop(data_term.start()).shape, "reference", "the restored image")
     return truth
+
+
+def watch_for(
+    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: float | PoissonGaussian | None
+) -> Watch | None:
+    """Return what the result will be held against; None where f is not a distance from the data."""
+    if not isinstance(described, float):
+        return None
+    seen = y if traits.observed is None else y[traits.observed]
+    return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)))

@@ -37,9 +37,9 @@ class Traits(Fingerprinted):
     decimation : float
         Distance between samples, in pixels of the image, along each axis; above 1 detail folds into the samples and
         passes for noise.
-    spectrum : array, optional
-        :math:`|\hat h|^2`, the eigenvalues of :math:`G^T G` before sampling, on a regular grid of frequencies in the
-        layout of an FFT. None if the operator is not a convolution.
+    spectrum : complex array, optional
+        :math:`\hat h`, the transfer function of G before sampling, on a regular grid of frequencies in the layout of an
+        FFT. None if the operator is not a convolution.
     norm : float
         The largest singular value of G; infinite if it is not known.
     constant_gain : float, optional
@@ -67,7 +67,7 @@ class Traits(Fingerprinted):
     spatial_ndim: int = 2
     unknowns_per_sample: float = 1.0
     decimation: float = 1.0
-    spectrum: NDArray[np.float64] | None = None
+    spectrum: NDArray[np.complex128] | None = None
     norm: float = math.inf
     constant_gain: float | None = None
     pointwise: bool = False
