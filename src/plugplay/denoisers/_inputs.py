@@ -5,18 +5,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plugplay.arrays.checks import FloatArray, check_number, float_image
+from plugplay.arrays.checks import FloatArray, check_integer, check_number, float_image, numeric_array
 
-__all__ = ["channels_first", "channels_last", "checked", "is_negligible"]
+__all__ = ["channels_first", "channels_last", "check_spatial_ndim", "checked", "is_negligible"]
 
 # A noise level this far below the rounding errors of an image on [0, 1] means that there is nothing to do;
 # it also keeps 1 / sigma² within single precision.
 NEGLIGIBLE = 1e-12
 
 
-def checked(image: ArrayLike, sigma: object) -> tuple[FloatArray, float]:
-    """Return the image and sigma, or raise."""
-    return float_image(image, "image"), check_number(sigma, "sigma", minimum=0)
+def checked(image: ArrayLike, sigma: object, spatial_ndim: int = 2) -> tuple[FloatArray, float]:
+    """Return the image, or the volume if `spatial_ndim` is 3, and sigma, or raise."""
+    level = check_number(sigma, "sigma", minimum=0)
+    if spatial_ndim == 2:
+        return float_image(image, "image"), level
+    volume = numeric_array(image, "image")
+    if volume.ndim not in (3, 4):
+        raise ValueError(f"image must have the shape (D, H, W) or (D, H, W, C); got the shape {volume.shape}")
+    return float_image(volume.reshape(volume.shape[0], -1), "image").reshape(volume.shape), level
+
+
+def check_spatial_ndim(value: object) -> int:
+    """Return `value` if it is 2, for images, or 3, for volumes."""
+    number = check_integer(value, "spatial_ndim", minimum=2)
+    if number > 3:
+        raise ValueError(f"spatial_ndim must be 2 (images) or 3 (volumes); got {value!r}")
+    return number
 
 
 def is_negligible(sigma: float) -> bool:
@@ -30,17 +44,18 @@ def is_negligible(sigma: float) -> bool:
     return sigma < NEGLIGIBLE
 
 
-def channels_first(image: FloatArray) -> FloatArray:
-    """Return a copy of the image as ``(C, H, W)``.
+def channels_first(image: FloatArray, spatial_ndim: int = 2) -> FloatArray:
+    """Return a copy of the image as ``(C, H, W)``, or of the volume as ``(C, D, H, W)``.
 
     Always a copy, so that kernels see one kind of array and are compiled once: for Numba, a read-only array or one with
     another order in memory has another type.
     """
-    return np.array(np.moveaxis(np.atleast_3d(image), 2, 0), order="C")
+    with_channels = image if image.ndim > spatial_ndim else image[..., np.newaxis]
+    return np.array(np.moveaxis(with_channels, -1, 0), order="C")
 
 
 def channels_last(planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return ``(C, H, W)`` as the image of shape `shape`, ``(H, W)`` or ``(H, W, C)``, that it came from.
+    """Return ``(C, H, W)`` or ``(C, D, H, W)`` as the image or volume of shape `shape` that it came from.
 
     Examples
     --------
@@ -48,4 +63,4 @@ def channels_last(planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     >>> np.array_equal(channels_last(channels_first(image), image.shape), image)
     True
     """
-    return np.ascontiguousarray(np.moveaxis(planes, 0, 2)).reshape(shape)
+    return np.ascontiguousarray(np.moveaxis(planes, 0, -1)).reshape(shape)

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_workers
-from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
+from plugplay.denoisers._inputs import channels_first, channels_last, check_spatial_ndim, checked, is_negligible
+from plugplay.denoisers._prepared import Volumetric
 from plugplay.denoisers._strips import Scalar, strips, threads
+from plugplay.denoisers._tv_volumes import minimise_volume
 from plugplay.denoisers.compiling import kernel
 
 __all__ = ["TotalVariation"]
@@ -43,7 +45,7 @@ ROWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class TotalVariation:
+class TotalVariation(Volumetric):
     r"""Minimise :math:`P(v) = \tfrac12 \|v - x\|^2 + c\,\sigma \sum_i |(\nabla v)_i|`.
 
     The factor is :math:`c = \min(1.375\,\sigma^{1/4}, 1)\, C^{3/8}` for C channels. The total variation is
@@ -62,6 +64,8 @@ class TotalVariation:
     accuracy : float, optional
         The iterations stop when the result is known to be within an RMS distance of ``accuracy * sigma`` of
         the exact minimiser. The duality gap G tells: :math:`\|v - v^*\|^2 \le 2 G`.
+    spatial_ndim : {2, 3}, optional
+        3 for volumes ``(D, H, W)`` and ``(D, H, W, C)``, 2 for images.
     workers : int, optional
         Number of threads, by default all cores. It does not change the result.
 
@@ -81,6 +85,7 @@ class TotalVariation:
 
     max_iterations: int = 400
     accuracy: float = 0.1
+    spatial_ndim: int = 2
     workers: int | None = None
 
     name: ClassVar[str] = "tv"
@@ -88,28 +93,33 @@ class TotalVariation:
     def __post_init__(self) -> None:
         check_integer(self.max_iterations, "max_iterations", minimum=1)
         check_number(self.accuracy, "accuracy", above=0)
+        check_spatial_ndim(self.spatial_ndim)
         check_workers(self.workers)
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
         """Denoise; colour channels share their edges."""
-        noisy, sigma = checked(image, sigma)
+        noisy, sigma = checked(image, sigma, self.spatial_ndim)
         if is_negligible(sigma):
             return noisy.copy()
-        x = channels_first(noisy)
+        x = channels_first(noisy, self.spatial_ndim)
         smooth = self._minimise(x, weight(sigma, x.shape[0]), self.accuracy * sigma)
         return channels_last(smooth, noisy.shape)
 
     def _minimise(self, x: FloatArray, strength: float, tolerance: float) -> FloatArray:
         """Return the minimiser for channels-first `x`, to the RMS error `tolerance`."""
+        workers = check_workers(self.workers)
+        momenta = _momenta(self.max_iterations)
+        if x.ndim == 4:
+            return minimise_volume(x, strength, tolerance, momenta=momenta, stride=STRIDE, workers=workers)
         pieces = strips(x.shape[1], ROWS)
         # The fields: for each channel the vertical and the horizontal component, of p and of the point q that
         # p is extrapolated to. Strips read one pair and write the other.
         now, after = (np.zeros((4, *x.shape), x.dtype) for _ in range(2))
-        momentum = _momenta(self.max_iterations).astype(x.dtype)
+        momentum = momenta.astype(x.dtype)
         smooth = np.empty_like(x)
         scale = x.dtype.type(strength)
 
-        with threads(check_workers(self.workers), len(pieces)) as run:
+        with threads(workers, len(pieces)) as run:
             for first in range(0, self.max_iterations, STRIDE):
                 run(partial(_advance, x, now, after, scale, momentum[first : first + STRIDE]), pieces)
                 now, after = after, now
