@@ -21,21 +21,26 @@ __all__ = ["TotalVariation"]
 
 # No gray image's weight is larger than this multiple of sigma, hence no pixel moves by more than four times that.
 WEIGHT_PER_SIGMA = 1.0
+# A voxel has neighbours along one axis more, which help to tell structure from noise: the best mean PSNR over volumes
+# of slowly turning and moving crops of scikit-image's camera, coins and astronaut, and a random field with edges. On
+# seven other volumes it is 0.2 dB worse than 1.0 at 10/255 and 0.5, 1.4 and 1.7 dB better at 25, 50 and 75/255.
+VOLUME_FACTOR = 0.7
 
 
-def weight(sigma: float, channels: int = 1) -> float:
+def weight(sigma: float, channels: int = 1, spatial_ndim: int = 2) -> float:
     """Return the weight of the total variation.
 
     A power law through the weights with the best mean PSNR over crops of scikit-image's camera, coins, astronaut and
     coffee: 0.6 sigma at 10/255, 0.77 at 25/255, 0.92 at 50/255, 1.0 and more from 75/255 on. With three channels,
-    1.5 times that is best (astronaut, coffee and motorcycle), which is 3^(3/8).
+    1.5 times that is best (astronaut, coffee and motorcycle), which is 3^(3/8). In volumes, 0.7 times that.
 
     Examples
     --------
     >>> weight(0.0625), weight(1.0)
     (0.04296875, 1.0)
     """
-    return min(1.375 * math.pow(sigma, 0.25), WEIGHT_PER_SIGMA) * math.pow(channels, 0.375) * sigma
+    factor = min(1.375 * math.pow(sigma, 0.25), WEIGHT_PER_SIGMA) * math.pow(channels, 0.375) * sigma
+    return factor if spatial_ndim == 2 else VOLUME_FACTOR * factor
 
 
 # Iterations between two looks at the duality gap; a strip needs as many extra rows above and below.
@@ -48,14 +53,15 @@ ROWS = 64
 class TotalVariation(Volumetric):
     r"""Minimise :math:`P(v) = \tfrac12 \|v - x\|^2 + c\,\sigma \sum_i |(\nabla v)_i|`.
 
-    The factor is :math:`c = \min(1.375\,\sigma^{1/4}, 1)\, C^{3/8}` for C channels. The total variation is
-    isotropic and, for colour, coupled: :math:`|\cdot|` is the length of the vector of all differences at a pixel,
-    of all channels. The dual problem, over fields p with :math:`|p_i| \le 1` and
+    The factor is :math:`c = \min(1.375\,\sigma^{1/4}, 1)\, C^{3/8}` for C channels, 0.7 times that in volumes. The
+    total variation is isotropic and, for colour, coupled: :math:`|\cdot|` is the length of the vector of all
+    differences at a pixel, of all channels. The dual problem, over fields p with :math:`|p_i| \le 1` and
     :math:`v = x + c\,\sigma \operatorname{div} p`, is solved by Beck and Teboulle's fast gradient projection.
 
     It is bounded in the sense of the paper: no pixel moves by more than :math:`4 c\,\sigma \le 4\,\sigma`, since
     :math:`|\operatorname{div} p| \le 4`. This holds however early the iterations stop, and for colour it holds for
-    the root mean square over the channels.
+    the root mean square over the channels. In volumes :math:`|\operatorname{div} p| \le 3 + \sqrt 3` and c is smaller,
+    so that the bound is the same.
 
     Parameters
     ----------
@@ -102,7 +108,7 @@ class TotalVariation(Volumetric):
         if is_negligible(sigma):
             return noisy.copy()
         x = channels_first(noisy, self.spatial_ndim)
-        smooth = self._minimise(x, weight(sigma, x.shape[0]), self.accuracy * sigma)
+        smooth = self._minimise(x, weight(sigma, x.shape[0], self.spatial_ndim), self.accuracy * sigma)
         return channels_last(smooth, noisy.shape)
 
     def _minimise(self, x: FloatArray, strength: float, tolerance: float) -> FloatArray:
