@@ -21,7 +21,7 @@ __all__ = ["TorchDenoiser", "from_torch"]
 # The middle of [0, 1]: a rescaled image moves away from it to both sides and stays as near to what the network was
 # trained on as it can. Rescaling about 0 would make it darker or brighter than anything the network has seen.
 PIVOT = 0.5
-# Networks learn from 8-bit images, whose own rounding is of this size, and seldom from less noise.
+# One step of the 8-bit images that networks learn from; they seldom see less noise than that.
 MIN_SIGMA = 1 / 255
 
 
