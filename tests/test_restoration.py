@@ -170,7 +170,7 @@ def test_a_gray_only_denoiser_works_on_colour(astronaut):
         ({"y": [[1.0, 2.0], [3.0]]}, "y is not a regular array"),
         ({"channel_axis": 0}, "with channel_axis 3 axes are expected"),
         ({"y": np.zeros((16, 16, 3)), "channel_axis": 7}, "channel_axis is 7"),
-        ({"denoiser": "bm4d"}, "there is no denoiser called 'bm4d'; known are"),
+        ({"denoiser": "bm4d"}, "unknown denoiser 'bm4d'; available:"),
         ({"denoiser": 3}, "denoiser must be a callable"),
         ({"noise": -0.1}, "noise must be >= 0; got -0.1"),
         ({"lam": -1.0}, "lam must be > 0"),

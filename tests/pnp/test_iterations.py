@@ -122,7 +122,7 @@ def test_photons_have_no_gradient_to_follow(name):
 def test_momentum_follows_from_the_number_of_the_pass():
     """A resumed run goes on with the momentum it had."""
     y = np.random.default_rng(3).random((12, 12))
-    options = {"denoiser": "tv", "iteration": "fista", "noise": 0.05, "schedule": pp.Monotone(rho0=0.1, gamma=1.1)}
+    options = {"denoiser": "tv", "iteration": "fista", "lam": 0.002, "schedule": pp.Monotone(rho0=0.1, gamma=1.1)}
     model = pp.models.Deblurring(pp.kernels.box(3))
     whole = pp.restore(y, model, **options, max_iter=8, tol=0)
     half = pp.restore(y, model, **options, max_iter=3, tol=0)
