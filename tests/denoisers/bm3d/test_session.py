@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plugplay.denoisers import BM3D
-from plugplay.denoisers.bm3d.memory import LIFETIME, NOISE_CHANGE, Memory
+from plugplay.denoisers.bm3d.denoiser import LIFETIME, NOISE_CHANGE, Memory
 
 
 def noise_image(seed, shape=(40, 50)):

@@ -10,10 +10,16 @@ import numpy as np
 from plugplay.arrays.checks import FloatArray, check_choice, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser, per_channel
 from plugplay.denoisers.bm3d.images import denoise_image
-from plugplay.denoisers.bm3d.memory import Memory
+from plugplay.denoisers.bm3d.pipeline import Groups
 from plugplay.denoisers.bm3d.profiles import PROFILES, ProfileName, Purpose
 
 __all__ = ["BM3D"]
+
+LIFETIME = 12
+"""Calls of a session after which groups are searched for anew: the image has become another one by then."""
+
+NOISE_CHANGE = 2.2
+"""The factor by which the noise may change before groups are searched for anew: the limit of similarity follows it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +102,7 @@ class BM3D:
         """Return a BM3D that remembers groups between the calls of one restoration.
 
         From call to call within a restoration the image changes little, and so do the groups: the session searches
-        anew only now and then (see `plugplay.denoisers.bm3d.memory`), and the search is more than half of the work.
+        anew only now and then (see `LIFETIME` and `NOISE_CHANGE`), and the search is more than half of the work.
         Sessions share nothing.
 
         Examples
@@ -138,3 +144,22 @@ class BM3D:
         groups = memory.groups_for(sigma) if memory else None
         profile = PROFILES[self.profile].serving(self.purpose)
         return denoise_image(image, sigma, profile, workers=workers, groups=groups)
+
+
+class Memory:
+    """The groups of one image in one restoration; the shape of the image must not change."""
+
+    def __init__(self) -> None:
+        self._groups: Groups = {}
+        self._sigma = 0.0
+        self._uses = 0
+
+    def groups_for(self, sigma: float) -> Groups:
+        """Return the groups to use for an image with this noise: empty ones if a search is due."""
+        change = max(sigma, self._sigma) / min(sigma, self._sigma) if self._uses else 1.0
+        if change > NOISE_CHANGE or self._uses == LIFETIME:
+            self._groups, self._uses = {}, 0
+        if self._uses == 0:
+            self._sigma = sigma
+        self._uses += 1
+        return self._groups

@@ -7,6 +7,8 @@ Whatever the image, the stages see single-precision channels of at least 8x8 pix
   mean, not towards black; brightness shifted by a constant comes out shifted by that constant; and single precision
   suffices for any offset.
 * Huge values are scaled down by a power of two.
+* Colours become opponent colours: luminance carries most of the structure, so that groups are looked for there; the
+  two chrominance channels carry most of the noise.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers.bm3d.canvas import LARGEST_PIXEL
-from plugplay.denoisers.bm3d.colour import from_opponent, opponent_noise, to_opponent
 from plugplay.denoisers.bm3d.pipeline import Groups, denoise_planes
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 
-__all__ = ["denoise_image"]
+__all__ = ["denoise_image", "from_opponent", "opponent_noise", "to_opponent"]
+
+_FORWARD: NDArray[np.float64] = np.array([[1 / 3, 1 / 3, 1 / 3], [1 / 2, 0, -1 / 2], [1 / 4, -1 / 2, 1 / 4]])
+_INVERSE: NDArray[np.float64] = np.linalg.inv(_FORWARD).astype(np.float64)
 
 
 def denoise_image(
@@ -82,3 +86,35 @@ def _enlarged(planes: NDArray[np.float32]) -> NDArray[np.float32]:
     if not any(missing):
         return planes
     return np.pad(planes, [(0, 0), *((0, more) for more in missing)], mode="symmetric")
+
+
+def to_opponent(planes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Turn red, green, blue ``(3, H, W)`` into luminance, red-blue and magenta-green."""
+    return _mixed(planes, _FORWARD)
+
+
+def from_opponent(planes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Undo `to_opponent`."""
+    return _mixed(planes, _INVERSE)
+
+
+def opponent_noise(sigma: float) -> NDArray[np.float64]:
+    """Return the standard deviations, after `to_opponent`, of white noise with `sigma` in each colour.
+
+    Examples
+    --------
+    >>> opponent_noise(1.0).round(3)
+    array([0.577, 0.707, 0.612])
+    """
+    norms: NDArray[np.float64] = np.linalg.norm(_FORWARD, axis=1)
+    return sigma * norms
+
+
+def _mixed(planes: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+    # Written out rather than as a matrix product: the sum has the same order on every machine.
+    mixed = np.empty_like(planes)
+    for row, target in zip(matrix.astype(np.float32), mixed, strict=True):
+        np.multiply(planes[0], row[0], out=target)
+        target += row[1] * planes[1]
+        target += row[2] * planes[2]
+    return mixed
