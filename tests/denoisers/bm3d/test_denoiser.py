@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -196,9 +197,29 @@ def test_bad_input_is_refused_with_its_name(call, image, sigma, error, message):
         call(image, sigma)
 
 
+@pytest.mark.parametrize(
+    ("leaves", "purpose"), [("white", "denoising"), ("coloured", "restoration"), ("shot", "photons")]
+)
+def test_is_prepared_for_what_a_model_leaves(leaves, purpose):
+    traits = SimpleNamespace(leaves=leaves, spatial_ndim=2)
+    assert BM3D(profile="fast").prepared(traits, 3) == BM3D(profile="fast", purpose=purpose, workers=3)
+    chosen = BM3D(purpose="photons", workers=1)
+    assert chosen.prepared(traits, 3) == chosen
+
+
+def test_removes_white_noise_unless_told_otherwise(camera):
+    noisy = noisy_version(camera, 0.1)[:40, :40]
+    results = {purpose: BM3D(purpose=purpose)(noisy, 0.1) for purpose in ("denoising", "restoration", "photons")}
+    np.testing.assert_array_equal(BM3D()(noisy, 0.1), results["denoising"])
+    assert not np.array_equal(results["restoration"], results["denoising"])
+    assert not np.array_equal(results["photons"], results["denoising"])
+
+
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="profile"):
         BM3D(profile="best")
+    with pytest.raises(ValueError, match="purpose"):
+        BM3D(purpose="sharpening")
     with pytest.raises(ValueError, match="workers"):
         BM3D(workers=0)
     with pytest.raises(TypeError, match="workers"):

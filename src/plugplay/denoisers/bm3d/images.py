@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers.bm3d.canvas import LARGEST_PIXEL
-from plugplay.denoisers.bm3d.pipeline import Groups, denoise_planes
+from plugplay.denoisers.bm3d.pipeline import Groups, Progress, denoise_planes
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 
 __all__ = ["denoise_image", "from_opponent", "opponent_noise", "to_opponent"]
@@ -30,7 +30,13 @@ _INVERSE: NDArray[np.float64] = np.linalg.inv(_FORWARD).astype(np.float64)
 
 
 def denoise_image(
-    image: FloatArray, sigma: float, profile: Profile, *, workers: int, groups: Groups | None = None
+    image: FloatArray,
+    sigma: float,
+    profile: Profile,
+    *,
+    workers: int,
+    groups: Groups | None = None,
+    progress: Progress | None = None,
 ) -> FloatArray:
     """Denoise a gray image ``(H, W)`` or a colour image ``(H, W, 3)``.
 
@@ -46,6 +52,8 @@ def denoise_image(
         Number of threads.
     groups : Groups, optional
         Groups of an image of the same shape, to be used instead of searching. What is not there yet is added.
+    progress : callable, optional
+        Called with the share of the work that is done.
 
     Returns
     -------
@@ -58,11 +66,11 @@ def denoise_image(
     mean = scaled.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
     planes = _enlarged((scaled - mean).astype(np.float32))
     sigma *= float(scale)
-    if image.ndim == 2:
-        estimate = denoise_planes(planes, np.array([sigma]), profile, workers=workers, groups=groups)
-    else:
-        sigmas = opponent_noise(sigma)
-        estimate = denoise_planes(to_opponent(planes), sigmas, profile, workers=workers, groups=groups)
+    sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma)
+    if image.ndim == 3:
+        planes = to_opponent(planes)
+    estimate = denoise_planes(planes, sigmas, profile, workers=workers, groups=groups, progress=progress)
+    if image.ndim == 3:
         estimate = from_opponent(estimate)
     restored = (estimate[:, : image.shape[0], : image.shape[1]] + mean) / scale
     return restored[0] if image.ndim == 2 else np.ascontiguousarray(np.moveaxis(restored, 0, -1))
