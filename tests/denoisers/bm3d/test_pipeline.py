@@ -14,6 +14,7 @@ from plugplay.denoisers.bm3d.profiles import PROFILES, Profile, Stage
 SMALL = Profile(
     pilot=Stage(step=3, reach=4, group=16, similarity=0.02, noise_share=2.5),
     final=Stage(step=3, reach=5, group=32, similarity=0.006, noise_share=0.2, offset=2),
+    principal=Stage(step=4, reach=5, group=32, similarity=1e20, noise_share=0.0),
 )
 SIGMA = 0.1
 

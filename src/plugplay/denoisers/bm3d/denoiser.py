@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, check_choice, check_number, check_workers, float_image
+from plugplay.arrays.checks import FloatArray, check_choice, check_integer, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser, per_channel
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.pipeline import Groups, Progress
@@ -20,6 +20,9 @@ LIFETIME = 12
 
 NOISE_CHANGE = 2.2
 """The factor by which the noise may change before groups are searched for anew: the limit of similarity follows it."""
+
+MIN_THIRD_SIGMA = 1 / 255
+"""The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
 
@@ -46,6 +49,8 @@ class BM3D:
     ----------
     profile : {"normal", "fast", "high"}, optional
         How much time to spend: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
+    stages : {2, 3}, optional
+        With 3, a Wiener filter in the principal axes of each group follows. It is left out below `MIN_THIRD_SIGMA`.
     purpose : {"denoising", "restoration", "photons"}, optional
         What is to be removed: white noise, or what the steps of a restoration leave, after a blur or among photons.
         By default white noise, or what `prepared` finds right for a problem.
@@ -79,11 +84,14 @@ class BM3D:
     name: ClassVar[str] = "bm3d"
 
     profile: ProfileName = "normal"
+    stages: Literal[2, 3] = 2
     purpose: Purpose | None = None
     workers: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.profile, "profile", get_args(ProfileName))
+        if check_integer(self.stages, "stages", minimum=2) > 3:
+            raise ValueError(f"stages must be 2 or 3; got {self.stages!r}")
         if self.purpose is not None:
             check_choice(self.purpose, "purpose", get_args(Purpose))
         check_workers(self.workers)
@@ -122,7 +130,7 @@ class BM3D:
         --------
         >>> from types import SimpleNamespace
         >>> BM3D().prepared(SimpleNamespace(leaves="coloured", spatial_ndim=2), 2)
-        BM3D(profile='normal', purpose='restoration', workers=2)
+        BM3D(profile='normal', stages=2, purpose='restoration', workers=2)
         """
         return replace(
             self,
@@ -188,8 +196,11 @@ class BM3D:
             return image.copy()
         groups = memory.groups_for(sigma) if memory else None
         profile = PROFILES[self.profile].serving(self.purpose or "denoising")
+        stages = self.stages if sigma >= MIN_THIRD_SIGMA else 2
         try:
-            return denoise_image(image, sigma, profile, workers=workers, groups=groups, progress=progress)
+            return denoise_image(
+                image, sigma, profile, stages=stages, workers=workers, groups=groups, progress=progress
+            )
         except BaseException:
             # Groups of some strips only: another call would mix them with those of another image.
             if memory:

@@ -1,4 +1,4 @@
-"""The two stages, run over strips of the image by a pool of threads.
+"""The stages, run over strips of the image by a pool of threads.
 
 Strips are fixed by the image alone and their sums are added in order: any number of threads gives the same bits.
 The pool lives as long as one stage, so that nothing is left over that a forked process would inherit.
@@ -20,6 +20,7 @@ from plugplay.denoisers.bm3d.aggregation import Sums
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.matching import Matches, match
+from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import Profile
 
 __all__ = ["Groups", "Progress", "denoise_planes", "in_order"]
@@ -31,7 +32,7 @@ Outcome = TypeVar("Outcome")
 
 
 Groups: TypeAlias = dict[tuple[int, int], Matches]
-"""The groups of an image, by stage (0 and 1) and strip."""
+"""The groups of an image, by stage (0 to 2) and strip."""
 
 Progress: TypeAlias = Callable[[float], None]
 """Is told the share of the work that is done, above 0 and at last 1; what it raises ends the work."""
@@ -42,6 +43,7 @@ def denoise_planes(
     sigmas: NDArray[np.float64],
     profile: Profile,
     *,
+    stages: int = 2,
     workers: int,
     groups: Groups | None = None,
     progress: Progress | None = None,
@@ -56,6 +58,8 @@ def denoise_planes(
         Standard deviation of the noise in each.
     profile : Profile
         The settings.
+    stages : int
+        2, or 3 for a last filter in the principal axes of the groups.
     workers : int
         Number of threads.
     groups : Groups, optional
@@ -69,10 +73,10 @@ def denoise_planes(
         The estimate.
     """
     canvas = Canvas.of(planes)
-    stages = [_Stage(canvas, sigmas, profile, index) for index in (0, 1)]
-    total = sum(len(stage.strips) for stage in stages)
+    runs = [_Stage(canvas, sigmas, profile, index) for index in range(stages)]
+    total = sum(len(stage.strips) for stage in runs)
     done = 0
-    for stage in stages:
+    for stage in runs:
         sums = Sums.whole(canvas)
         with closing(in_order(functools.partial(stage.filter_strip, groups), stage.strips, workers)) as parts:
             for part in parts:
@@ -90,7 +94,11 @@ class _Stage:
     def __init__(self, canvas: Canvas, sigmas: NDArray[np.float64], profile: Profile, index: int) -> None:
         self._canvas, self._sigmas, self._profile, self._index = canvas, sigmas, profile, index
         # The first stage compares blocks of the noisy image, the others those of the estimate so far.
-        self._settings, self._shrink = ((profile.pilot, hard_threshold), (profile.final, wiener))[index]
+        self._settings, self._shrink = (
+            (profile.pilot, hard_threshold),
+            (profile.final, wiener),
+            (profile.principal, principal_wiener),
+        )[index]
         self._rows = reference_positions(canvas.height, self._settings.step, self._settings.offset)
         self._columns = reference_positions(canvas.width, self._settings.step, self._settings.offset)
         self.strips = range(-(-self._rows.size // _STRIP))

@@ -17,7 +17,7 @@ BLOCK = 8
 
 @dataclass(frozen=True)
 class Stage:
-    """How one of the two stages forms its groups.
+    """How one of the stages forms its groups.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Profile:
-    """Both stages, and how they shrink.
+    """The stages, and how they shrink.
 
     Attributes
     ----------
@@ -63,18 +63,24 @@ class Profile:
         The first stage: hard thresholding gives an estimate that steers the second.
     final : Stage
         The second stage: Wiener filtering.
+    principal : Stage
+        The third stage: Wiener filtering in the principal axes of each group.
     threshold : float
         The first stage keeps coefficients above ``threshold * sigma``.
     wiener_noise : float
         The second stage takes the noise's variance for ``wiener_noise * sigma**2``.
+    principal_noise : float
+        The third stage takes it for ``principal_noise * sigma**2``.
     kaiser : float
         Shape parameter of the window that blocks are added up with.
     """
 
     pilot: Stage
     final: Stage
+    principal: Stage
     threshold: float = 2.7
     wiener_noise: float = 0.9
+    principal_noise: float = 1.0
     kaiser: float = 2.0
 
     def serving(self, purpose: Purpose) -> Profile:
@@ -99,6 +105,8 @@ def _profile(step: int) -> Profile:
     return Profile(
         pilot=Stage(step=step, reach=19, group=16, similarity=3000 / 255**2, noise_share=2.5),
         final=Stage(step=step, reach=19, group=32, similarity=400 / 255**2, noise_share=0.2, offset=(step + 1) // 2),
+        # All blocks count as similar: the principal axes of a group tell themselves what is common to it.
+        principal=Stage(step=5, reach=19, group=32, similarity=1e20, noise_share=0.0, offset=1),
     )
 
 
