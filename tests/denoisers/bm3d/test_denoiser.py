@@ -219,6 +219,14 @@ def test_removes_white_noise_unless_told_otherwise(camera):
     assert not np.array_equal(results["photons"], results["denoising"])
 
 
+def test_high_has_three_stages_and_the_others_two(camera):
+    noisy = noisy_version(camera, 0.1)[:40, :40]
+    for profile, stages in (("fast", 2), ("normal", 2), ("high", 3)):
+        np.testing.assert_array_equal(
+            BM3D(profile=profile)(noisy, 0.1), BM3D(profile=profile, stages=stages)(noisy, 0.1)
+        )
+
+
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="profile"):
         BM3D(profile="best")

@@ -9,12 +9,11 @@ import pytest
 from oracles import bm3d as oracle
 from plugplay.denoisers.bm3d.canvas import stride_for
 from plugplay.denoisers.bm3d.pipeline import denoise_planes, in_order
-from plugplay.denoisers.bm3d.profiles import PROFILES, Profile, Stage
+from plugplay.denoisers.bm3d.profiles import Profile, Stage, profile_for
 
 SMALL = Profile(
     pilot=Stage(step=3, reach=4, group=16, similarity=0.02, noise_share=2.5),
     final=Stage(step=3, reach=5, group=32, similarity=0.006, noise_share=0.2, offset=2),
-    principal=Stage(step=4, reach=5, group=32, similarity=1e20, noise_share=0.0),
 )
 SIGMA = 0.1
 
@@ -71,13 +70,15 @@ def test_known_groups_are_used_and_give_the_same(noisy):
     assert not np.array_equal(denoise(noisy.T.reshape(noisy.shape), groups=groups), denoise(noisy))
 
 
-@pytest.mark.parametrize("profile", PROFILES.values())
+@pytest.mark.parametrize("name", ["fast", "normal", "high"])
+@pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("channels", [1, 3])
-def test_any_number_of_workers_gives_the_same_bits(profile, channels):
+def test_any_number_of_workers_gives_the_same_bits(name, stages, channels):
+    profile = profile_for(name, stages, "denoising")
     planes = np.random.default_rng(1).standard_normal((channels, 110, 75)).astype(np.float32)
     sigmas = np.linspace(0.5, 1, channels)
     alone = denoise_planes(planes, sigmas, profile, workers=1)
-    for workers in (2, 3, 8):
+    for workers in (2, 5):
         np.testing.assert_array_equal(denoise_planes(planes, sigmas, profile, workers=workers), alone)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from plugplay.denoisers import BM3D
-from plugplay.denoisers.bm3d.denoiser import LIFETIME, NOISE_CHANGE, Memory
+from plugplay.denoisers.bm3d.denoiser import LIFETIME, MIN_THIRD_SIGMA, NOISE_CHANGE, Memory
+from plugplay.denoisers.bm3d.profiles import profile_for
 
 
 def noise_image(seed, shape=(40, 50)):
@@ -62,11 +63,20 @@ def test_no_noise_is_the_identity_and_forgets_nothing():
 
 def test_memory_starts_empty_and_hands_out_the_same_groups_until_they_expire():
     memory = Memory()
-    groups = memory.groups_for(0.1)
+    profile = profile_for("normal", 2, "denoising")
+    groups = memory.groups_for(0.1, profile)
     assert groups == {}
     for _ in range(LIFETIME - 1):
-        assert memory.groups_for(0.1) is groups
-    assert memory.groups_for(0.1) is not groups
+        assert memory.groups_for(0.1, profile) is groups
+    assert memory.groups_for(0.1, profile) is not groups
+
+
+def test_groups_of_other_grids_are_not_used():
+    """Below the noise that a third stage needs, the grids are others."""
+    session = BM3D(stages=3).session()
+    session(noise_image(0), 1.1 * MIN_THIRD_SIGMA)
+    sigma = 0.9 * MIN_THIRD_SIGMA
+    np.testing.assert_array_equal(session(noise_image(1), sigma), BM3D()(noise_image(1), sigma))
 
 
 class CancelledError(Exception):

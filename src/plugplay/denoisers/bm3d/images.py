@@ -34,7 +34,6 @@ def denoise_image(
     sigma: float,
     profile: Profile,
     *,
-    stages: int = 2,
     workers: int,
     groups: Groups | None = None,
     progress: Progress | None = None,
@@ -49,8 +48,6 @@ def denoise_image(
         Standard deviation of the noise, above 0.
     profile : Profile
         The settings.
-    stages : int
-        2 or 3.
     workers : int
         Number of threads.
     groups : Groups, optional
@@ -72,7 +69,7 @@ def denoise_image(
     sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma)
     if image.ndim == 3:
         planes = to_opponent(planes)
-    estimate = denoise_planes(planes, sigmas, profile, stages=stages, workers=workers, groups=groups, progress=progress)
+    estimate = denoise_planes(planes, sigmas, profile, workers=workers, groups=groups, progress=progress)
     if image.ndim == 3:
         estimate = from_opponent(estimate)
     restored = (estimate[:, : image.shape[0], : image.shape[1]] + mean) / scale

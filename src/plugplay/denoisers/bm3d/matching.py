@@ -35,6 +35,7 @@ from plugplay.denoisers.bm3d.vectors import (
     Floats,
     Ints,
     as_ints,
+    broadcast,
     fma,
     load,
     load_ints,
@@ -245,8 +246,8 @@ def multiply_columns(
             for row in range(height):
                 here = reference + x + row * pitch
                 there = candidate + x + row * pitch
-                first = splat(canvas[here])
-                second = splat(canvas[here + 8])
+                first = broadcast(canvas, here)
+                second = broadcast(canvas, here + 8)
                 c0 = fma(first, load(canvas, there), c0)
                 pixels = load(canvas, there + 8)
                 c1 = fma(first, pixels, c1)

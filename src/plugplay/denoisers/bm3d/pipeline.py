@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeAlias, TypeVar
@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums
-from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
+from plugplay.denoisers.bm3d.canvas import Canvas, Positions, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.matching import Matches, match
 from plugplay.denoisers.bm3d.principal import principal_wiener
-from plugplay.denoisers.bm3d.profiles import Profile
+from plugplay.denoisers.bm3d.profiles import Profile, Stage
 
 __all__ = ["Groups", "Progress", "denoise_planes", "in_order"]
 
-_STRIP = 8  # reference rows
+_STRIP = 8  # reference rows, or half of them on coarse grids: as many strips as there may be threads
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -33,6 +33,9 @@ Outcome = TypeVar("Outcome")
 
 Groups: TypeAlias = dict[tuple[int, int], Matches]
 """The groups of an image, by stage (0 to 2) and strip."""
+
+Filter: TypeAlias = Callable[[Canvas, Profile, NDArray[np.float64], Positions, Positions, Matches], Sums]
+"""Filters the groups of some reference rows of a canvas."""
 
 Progress: TypeAlias = Callable[[float], None]
 """Is told the share of the work that is done, above 0 and at last 1; what it raises ends the work."""
@@ -43,7 +46,6 @@ def denoise_planes(
     sigmas: NDArray[np.float64],
     profile: Profile,
     *,
-    stages: int = 2,
     workers: int,
     groups: Groups | None = None,
     progress: Progress | None = None,
@@ -58,8 +60,6 @@ def denoise_planes(
         Standard deviation of the noise in each.
     profile : Profile
         The settings.
-    stages : int
-        2, or 3 for a last filter in the principal axes of the groups.
     workers : int
         Number of threads.
     groups : Groups, optional
@@ -73,10 +73,10 @@ def denoise_planes(
         The estimate.
     """
     canvas = Canvas.of(planes)
-    runs = [_Stage(canvas, sigmas, profile, index) for index in range(stages)]
-    total = sum(len(stage.strips) for stage in runs)
+    stages = [_Stage(canvas, sigmas, profile, *stage) for stage in _stages(profile)]
+    total = sum(len(stage.strips) for stage in stages)
     done = 0
-    for stage in runs:
+    for stage in stages:
         sums = Sums.whole(canvas)
         with closing(in_order(functools.partial(stage.filter_strip, groups), stage.strips, workers)) as parts:
             for part in parts:
@@ -88,26 +88,39 @@ def denoise_planes(
     return canvas.estimate
 
 
+def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter]]:
+    """Yield the number, the settings and the filter of every stage."""
+    yield 0, profile.pilot, hard_threshold
+    yield 1, profile.final, wiener
+    if profile.principal:
+        yield 2, profile.principal, principal_wiener
+
+
 class _Stage:
     """One of the stages on its way over the strips of an image."""
 
-    def __init__(self, canvas: Canvas, sigmas: NDArray[np.float64], profile: Profile, index: int) -> None:
-        self._canvas, self._sigmas, self._profile, self._index = canvas, sigmas, profile, index
-        # The first stage compares blocks of the noisy image, the others those of the estimate so far.
-        self._settings, self._shrink = (
-            (profile.pilot, hard_threshold),
-            (profile.final, wiener),
-            (profile.principal, principal_wiener),
-        )[index]
-        self._rows = reference_positions(canvas.height, self._settings.step, self._settings.offset)
-        self._columns = reference_positions(canvas.width, self._settings.step, self._settings.offset)
-        self.strips = range(-(-self._rows.size // _STRIP))
+    def __init__(
+        self,
+        canvas: Canvas,
+        sigmas: NDArray[np.float64],
+        profile: Profile,
+        index: int,
+        settings: Stage,
+        shrink: Filter,
+    ) -> None:
+        self._canvas, self._sigmas, self._profile = canvas, sigmas, profile
+        self._index, self._settings, self._shrink = index, settings, shrink
+        self._rows = reference_positions(canvas.height, settings.step, settings.offset)
+        self._columns = reference_positions(canvas.width, settings.step, settings.offset)
+        self._height = _STRIP if settings.step <= 4 else _STRIP // 2
+        self.strips = range(-(-self._rows.size // self._height))
 
     def filter_strip(self, groups: Groups | None, strip: int) -> Sums:
         """Find the groups of a strip, unless they are known, and filter them."""
-        rows = self._rows[strip * _STRIP : (strip + 1) * _STRIP]
+        rows = self._rows[strip * self._height : (strip + 1) * self._height]
         matches = groups.get((self._index, strip)) if groups is not None else None
         if matches is None:
+            # The first stage compares blocks of the noisy image, the others those of the estimate so far.
             guide = min(self._index, 1)
             matches = match(self._canvas, self._settings, float(self._sigmas[0]), rows, self._columns, guide=guide)
         if groups is not None:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, load_block, store_block
-from plugplay.denoisers.bm3d.matching import Matches
+from plugplay.denoisers.bm3d.matching import REACH, Matches
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 from plugplay.denoisers.bm3d.vectors import (
     Floats,
@@ -94,7 +94,7 @@ def principal_wiener(
     rows, columns, matches
         The reference blocks and their groups.
     """
-    sums = Sums.reachable(canvas, rows, profile.principal.reach)
+    sums = Sums.reachable(canvas, rows, REACH)
     noise = np.maximum(profile.principal_noise * sigmas**2, _MIN_NOISE).astype(np.float32)
     principal_rows(
         canvas.flat, canvas.channels, canvas.flat.size // canvas.channels, canvas.pitch, canvas.stride,
