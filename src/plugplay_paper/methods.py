@@ -17,6 +17,7 @@ from plugplay_paper.baselines.gaussian_process import gaussian_process_regressio
 from plugplay_paper.baselines.images_from_bits import count_ones, images_from_bits
 from plugplay_paper.baselines.sparse_coding import sparse_coding
 from plugplay_paper.denoising import LimitedStrength, denoiser_for
+from plugplay_paper.model_steps import ClosedForm, ModelStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +99,8 @@ class PlugAndPlay:
     sessions : bool
         Whether a denoiser may remember something from iteration to iteration, as BM3D does to be faster. Figures that
         follow the iterations do without: when BM3D forms its groups anew, the PSNR drops for a moment.
+    step : ModelStep
+        How the model's step is taken.
     """
 
     lam: float
@@ -109,11 +112,12 @@ class PlugAndPlay:
     assumed: SuperResolution | None = None
     random_start: int | None = None
     sessions: bool = True
+    step: ModelStep = ClosedForm()  # noqa: RUF009
 
     def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:
         """Run the loop."""
         model = observation.model if self.assumed is None else self.assumed
-        term = model.data_term(observation.y)
+        term = self.step.data_term(model, observation.y)
         start = None
         if self.random_start is not None:
             start = np.random.default_rng(self.random_start).random(term.shape, dtype=np.float32)
