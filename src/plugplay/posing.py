@@ -60,7 +60,7 @@ def posed(
     if traits.observes == "counts":
         if noise is not None:
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
-        return model.data_term(y), 0.0, None
+        return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
     if isinstance(noise, PoissonGaussian):
         if not traits.pointwise:
