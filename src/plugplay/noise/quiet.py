@@ -114,10 +114,10 @@ def growth(power: NDArray[np.float64], chosen: NDArray[np.int64], *, reach: floa
     for k in range(len(chosen)):
         larger = np.flatnonzero(chosen >= 0.9 * reach * chosen[k])
         if larger.size and (k == 0 or chosen[k] > chosen[k - 1]):
-            change = math.log(max(power[larger[0]], 1e-300) / max(power[k], 1e-300))
+            change = math.log(power[larger[0]] / power[k])
             slopes.append(0.5 * change / math.log(chosen[larger[0]] / chosen[k]))
     if not slopes:
-        change = math.log(max(power[-1], 1e-300) / max(power[0], 1e-300))
+        change = math.log(power[-1] / power[0])
         slopes.append(0.5 * change / math.log(max(chosen[-1] / chosen[0], 1.5)))
     return max(0.0, min(slopes[:3]))
 
@@ -125,9 +125,11 @@ def growth(power: NDArray[np.float64], chosen: NDArray[np.int64], *, reach: floa
 def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     """Tell noise from texture, and white noise from coloured."""
     mean, chosen = quiet.mean[:, plane], quiet.chosen
-    high = mean[:, HIGH].mean(axis=1)
-    if high[-1] <= 0:
+    if mean[-1, HIGH].mean() <= 0:
         return Plane(0.0, 0.0, 0.0, 0.0, 1.0, np.zeros(SIDE**2))
+    # The quietest blocks of a clean image may have no power at all; ratios and logarithms need some.
+    mean = np.maximum(mean, 1e-9 * mean[-1].mean())
+    high = mean[:, HIGH].mean(axis=1)
     k = 1
     while k + 2 < len(SHARES) and high[k + 1] <= (1 + CLIMB) * high[1]:
         k += 1
@@ -135,15 +137,15 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     # The lowest frequencies hold the image's own slopes, even in flat places.
     spectrum[LOWEST] = np.minimum(spectrum[LOWEST], MAX_RISE * spectrum[LOW].mean())
     spectrum[DC] = spectrum[LOWEST & ~DC].mean()
-    level, total = max(float(high[k]), 1e-300), float(spectrum.mean())
+    level, total = float(high[k]), float(spectrum.mean())
     ratio = float(mean[k, MIDDLE].mean()) / level
     texture = growth(mean[:, MIDDLE].mean(axis=1), chosen, reach=2)
     plateau = 1 / (1 + (texture / TEXTURE) ** 4)
-    coloured = plateau / (1 + math.exp(-(math.log(max(ratio, 1e-9)) - LOG_RATIO) / LOG_RATIO_WIDTH))
+    coloured = plateau / (1 + math.exp(-(math.log(ratio) - LOG_RATIO) / LOG_RATIO_WIDTH))
     doubt = 4 * coloured * (1 - coloured) * 0.5 * abs(math.log(total / level))
     # What lies on the lattice of a JPEG file is not Gaussian, whatever the noise was.
-    middling = max(float(quiet.median[plane, HIGH].mean()), 1e-300)
-    tails = 0.0 if gridded else max(0.0, 0.5 * math.log(max(high[_TYPICAL], 1e-300) / middling))
+    middling = max(float(quiet.median[plane, HIGH].mean()), 1e-3 * high[_TYPICAL])
+    tails = 0.0 if gridded else max(0.0, 0.5 * math.log(high[_TYPICAL] / middling))
     blocks = max(1.0, float(chosen[k]) * min(1.0, 2 * quiet.distinct))
     statistical = 1 / math.sqrt(2 * blocks * np.count_nonzero(HIGH))
     fine_texture = growth(high, chosen, reach=4)

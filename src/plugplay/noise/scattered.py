@@ -49,7 +49,7 @@ def from_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float
         k += 1
     if powers[k] <= 0:
         return 0.0, 0.0, ()
-    slope = growth(powers, chosen, reach=4)
+    slope = growth(np.maximum(powers, 1e-9 * powers[k]), chosen, reach=4)
     statistical = 1 / math.sqrt(float(freedom.mean()) * 2 * chosen[k])
     return math.sqrt(powers[k]), math.hypot(0.05, 1.5 * statistical, 3 * slope), ("scattered observations",)
 
