@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.arrays.checks import BoolArray, FloatArray, check_integer, check_number, float_image, numeric_array
-from plugplay.arrays.checks import check_finite as refuse_nan
-from plugplay.arrays.masks import mask_for
+from plugplay.arrays.checks import BoolArray, check_number
 from plugplay.noise.blocks import Blocks, quantisation_step, take_blocks
+from plugplay.noise.curve import curve_of_blocks
 from plugplay.noise.quiet import Plane, judge, quiet_power
 from plugplay.noise.scattered import from_differences, from_scattered
+from plugplay.noise.stacks import stacked
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-__all__ = ["NoiseEstimate", "estimate_noise", "measure_planes", "stacked"]
+__all__ = ["NoiseEstimate", "estimate_noise", "measure_planes"]
 
 # Orthonormal: the mean power of the three planes is that of the three channels, whatever correlates them.
 _OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [0.5, -1, 0.5]]) / np.sqrt([[3.0], [2.0], [1.5]])
@@ -32,6 +32,7 @@ _WHITE_RATIO = 1.3
 # JPEG rounds chroma away before luminance; the noise of the channels is then at least this part of the luminance's.
 _MIN_OF_LUMINANCE = 0.65
 _JPEG_DOUBT = 0.15
+_GROWTH_DOUBT = 0.05
 _MANY_CLIPPED = 0.5
 _CERTAIN = 0.1
 
@@ -133,42 +134,17 @@ def estimate_noise(
     return NoiseEstimate(sigma, uncertainty, tuple(dict.fromkeys(reasons)) if uncertain else ())
 
 
-def stacked(y: ArrayLike, mask: BoolArray | None, spatial_ndim: int = 2) -> tuple[FloatArray, BoolArray | None]:
-    """Return images or volumes as ``(K, H, W, C)``, and where they were observed, None if everywhere."""
-    if check_integer(spatial_ndim, "spatial_ndim", minimum=2) == 2:
-        image = float_image(y, "y", finite=mask is None)
-    else:
-        image = numeric_array(y, "y")
-        if image.ndim not in (3, 4) or spatial_ndim != 3 or image.dtype.kind != "f":
-            raise ValueError(
-                f"spatial_ndim={spatial_ndim} needs floats of the shape (D, H, W) or (D, H, W, C); got {image.dtype} "
-                f"of the shape {image.shape}"
-            )
-        if mask is None:
-            refuse_nan(image, "y")
-    observed = None
-    if mask is not None and not mask.all():
-        same = mask if mask.ndim == image.ndim or spatial_ndim == 2 else np.broadcast_to(mask[..., None], image.shape)
-        observed = mask_for(image, same)
-        image = np.where(observed, image, image.dtype.type(0))
-    if image.ndim == spatial_ndim:
-        image, observed = image[..., None], None if observed is None else observed[..., None]
-    if spatial_ndim == 2:
-        image, observed = image[None], None if observed is None else observed[None]
-    varies = np.array([_varies(image[..., c]) for c in range(image.shape[-1])])
-    if varies.any() and not varies.all():  # an opaque alpha channel has no noise and says nothing about the others
-        image, observed = image[..., varies], None if observed is None else observed[..., varies]
-    return image, observed
+def measure_planes(blocks: Blocks) -> tuple[list[Plane], float, bool] | None:
+    """Return the noise of each plane, the share of blocks that clipping left usable, and whether the noise grows.
 
-
-def _varies(channel: FloatArray) -> bool:
-    thinned = channel[:, ::16, ::16]
-    return bool(np.ptp(thinned) > 0 or np.ptp(channel) > 0)
-
-
-def measure_planes(blocks: Blocks) -> tuple[list[Plane], float] | None:
-    """Return the noise of each plane, and the share of blocks that clipping left usable; None if too few."""
+    None if there are too few blocks.
+    """
     channels = blocks.means.shape[1]
+    curve = curve_of_blocks(blocks)
+    grows = curve is not None and curve.grows
+    # Noise that grows with the signal is brought to its mean level first, lest dark places count as quiet.
+    uneven = curve.variance(blocks.means) if curve is not None and grows else np.ones_like(blocks.means)
+    uneven /= uneven.mean()
     planes: list[Plane] | None = None
     sigma, share = None, 0.0
     for _ in range(_ROUNDS):
@@ -181,7 +157,7 @@ def measure_planes(blocks: Blocks) -> tuple[list[Plane], float] | None:
             usable = (left > 0).all(axis=1)
             if np.count_nonzero(usable) < _MIN_BLOCKS:
                 return None
-        corrected = blocks.coefficients[usable] / np.sqrt(left[usable])[..., None]
+        corrected = blocks.coefficients[usable] / np.sqrt(left[usable] * uneven[usable])[..., None]
         if channels == 3:
             corrected = np.einsum("pc,ncz->npz", _OPPONENT, corrected)
         quiet = quiet_power(corrected, blocks.distinct)
@@ -190,7 +166,7 @@ def measure_planes(blocks: Blocks) -> tuple[list[Plane], float] | None:
         before, sigma = sigma, math.sqrt(float(np.mean([plane.power for plane in planes])))
         if sigma == 0 or (before is not None and abs(sigma - before) <= _SETTLED * sigma):
             break
-    return None if planes is None else (planes, share)
+    return None if planes is None else (planes, share, grows)
 
 
 def _from_blocks(blocks: Blocks | None) -> tuple[float, float, tuple[str, ...]] | None:
@@ -198,7 +174,7 @@ def _from_blocks(blocks: Blocks | None) -> tuple[float, float, tuple[str, ...]] 
     measured = None if blocks is None else measure_planes(blocks)
     if blocks is None or measured is None:
         return None
-    planes, share = measured
+    planes, share, grows = measured
     sigma, relative = _of_colour(planes, blocks.gridded) if len(planes) == 3 else _of_planes(planes)
     reasons = []
     if max(plane.textured for plane in planes) > 0.03:
@@ -207,6 +183,9 @@ def _from_blocks(blocks: Blocks | None) -> tuple[float, float, tuple[str, ...]] 
         reasons.append("texture or coloured noise")
     if blocks.gridded:
         reasons.append("JPEG")
+    if grows:
+        reasons.append("grows with the signal")
+        relative = math.hypot(relative, _GROWTH_DOUBT)
     if share < 0.1:
         reasons.append("clipped")
         relative = math.hypot(relative, 0.1)
