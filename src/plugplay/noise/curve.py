@@ -59,10 +59,11 @@ class NoiseCurve:
 
     @property
     def offset(self) -> float:
-        """The black level: 0 unless the line is clearly negative there, else the brightness of the darkest places."""
-        if self.gain <= 0 or self.constant >= -_MIN_NEGATIVE * self.constant_error:
+        """The black level: 0, or the brightness of the darkest places if the line is clearly negative at 0."""
+        if self.gain <= 0 or self.constant >= 0:
             return 0.0
-        return max(self.dark, -self.constant / self.gain)
+        zero = -self.constant / self.gain
+        return max(self.dark, zero) if self.constant < -_MIN_NEGATIVE * self.constant_error else zero
 
     @property
     def read(self) -> float:

@@ -33,6 +33,7 @@ CLIMB = 0.02
 MAX_RISE = 1.6
 TEXTURE = 0.08
 LOG_RATIO, LOG_RATIO_WIDTH = 0.35, 0.1
+MAX_RATIO = 20.0
 FLOOR, COLOUR_FLOOR, GROWTH_WEIGHT, TAIL_WEIGHT = 0.02, 0.03, 3.0, 0.5
 _GAUSSIAN_MEDIAN = 0.4549  # median over mean of the square of a Gaussian
 
@@ -140,7 +141,8 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     level, total = float(high[k]), float(spectrum.mean())
     ratio = float(mean[k, MIDDLE].mean()) / level
     texture = growth(mean[:, MIDDLE].mean(axis=1), chosen, reach=2)
-    plateau = 1 / (1 + (texture / TEXTURE) ** 4)
+    # Noise with hardly any high frequencies went through the lens: it belongs to the scene and not to the camera.
+    plateau = 1 / (1 + (texture / TEXTURE) ** 4) / (1 + (ratio / MAX_RATIO) ** 8)
     coloured = plateau / (1 + math.exp(-(math.log(ratio) - LOG_RATIO) / LOG_RATIO_WIDTH))
     doubt = 4 * coloured * (1 - coloured) * 0.5 * abs(math.log(total / level))
     # What lies on the lattice of a JPEG file is not Gaussian, whatever the noise was.
