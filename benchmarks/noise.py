@@ -37,7 +37,16 @@ CROP = 512
 DRAWINGS = ("Fossa", "Painting", "Infinite", "Picture_1A", "analogpattern")
 # Name: how often it is reduced. gravel, grass and text are texture everywhere.
 FIT = {"coffee": 2, "chelsea": 1, "coins": 2, "brick": 2, "grass": 1, "immunohistochemistry": 2}
-CHECK = {"astronaut": 2, "camera": 2, "retina": 3, "rocket": 2, "moon": 2, "page": 1, "gravel": 2, "hubble_deep_field": 2}
+CHECK = {
+    "astronaut": 2,
+    "camera": 2,
+    "retina": 3,
+    "rocket": 2,
+    "moon": 2,
+    "page": 1,
+    "gravel": 2,
+    "hubble_deep_field": 4,
+}
 
 
 @dataclass(frozen=True)

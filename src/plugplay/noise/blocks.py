@@ -20,6 +20,7 @@ _MAX_VALUES = 30_000  # blocks times channels: more do not change the estimate
 _MAX_SAMPLES = 1 << 18
 _MAX_CLIPPED = 0.45  # of a block's pixels: more tell nothing about the noise
 _HIGH = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() >= SIDE
+_JPEG_MARGIN = 4.0
 _GRID_BLOCKS = 300
 _MIN_GRID_EXCESS = 0.02
 _MIN_PEAK = 0.4
@@ -60,6 +61,10 @@ class Blocks:
         """
         if sigma is None:
             return np.where(self.clipped == 0, 1.0, 0.0)
+        if self.gridded:
+            # The noise was clipped before the compression took most of it away: nothing close to an end is of use.
+            near = np.minimum(self.means - self.low, self.high - self.means) < _JPEG_MARGIN * sigma
+            return np.where(near | (self.clipped > _MAX_CLIPPED), 0.0, 1.0)
         left = censored_share(self.means - self.low, sigma) * censored_share(self.high - self.means, sigma)
         return np.where(self.clipped > _MAX_CLIPPED, 0.0, left)
 
@@ -166,7 +171,8 @@ def _middle(stack: FloatArray) -> NDArray[np.float64]:
     """Return the middle of an image, gray, at the phase of its first pixel."""
     image = stack[stack.shape[0] // 2]
     begin = [max(0, (n - 512) // 2) // SIDE * SIDE for n in image.shape[:2]]
-    return image[begin[0] : begin[0] + 512, begin[1] : begin[1] + 512].mean(axis=-1, dtype=np.float64)
+    middle = image[begin[0] : begin[0] + 512, begin[1] : begin[1] + 512]
+    return np.asarray(middle.mean(axis=-1, dtype=np.float64))
 
 
 def _transform(pixels: NDArray[np.float64]) -> NDArray[np.float64]:

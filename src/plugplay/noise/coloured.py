@@ -57,7 +57,7 @@ class ColouredNoise:
         spectrum = np.asarray(self.spectrum, np.float64)
         if spectrum.ndim != 2 or not np.all(np.isfinite(spectrum)) or spectrum.min() < 0 or spectrum.max() <= 0:
             raise ValueError(
-                f"spectrum must be a 2-D array of powers, none negative and not all zero; got the shape {spectrum.shape}"
+                f"spectrum must be 2-D, finite, not negative and not all zero; got an array of shape {spectrum.shape}"
             )
         object.__setattr__(self, "spectrum", frozen(spectrum / spectrum.mean()))
 

@@ -31,7 +31,7 @@ _TRUSTED = 0.05
 _WHITE_RATIO = 1.3
 # JPEG rounds chroma away before luminance; the noise of the channels is then at least this part of the luminance's.
 _MIN_OF_LUMINANCE = 0.65
-_JPEG_DOUBT = 0.15
+_JPEG_DOUBT = 0.2
 _GROWTH_DOUBT = 0.05
 _MANY_CLIPPED = 0.5
 _CERTAIN = 0.1
@@ -146,7 +146,8 @@ def measure_planes(blocks: Blocks) -> tuple[list[Plane], float, bool] | None:
     uneven = curve.variance(blocks.means) if curve is not None and grows else np.ones_like(blocks.means)
     uneven /= uneven.mean()
     planes: list[Plane] | None = None
-    sigma, share = None, 0.0
+    sigma: float | None = None
+    share = 0.0
     for _ in range(_ROUNDS):
         left = blocks.unclipped(sigma)
         usable = (left > 0).all(axis=1)
@@ -163,9 +164,10 @@ def measure_planes(blocks: Blocks) -> tuple[list[Plane], float, bool] | None:
         quiet = quiet_power(corrected, blocks.distinct)
         planes = [judge(quiet, p, gridded=blocks.gridded) for p in range(channels)]
         share = float(usable.mean())
-        before, sigma = sigma, math.sqrt(float(np.mean([plane.power for plane in planes])))
-        if sigma == 0 or (before is not None and abs(sigma - before) <= _SETTLED * sigma):
+        found = math.sqrt(float(np.mean([plane.power for plane in planes])))
+        if found == 0 or (sigma is not None and abs(found - sigma) <= _SETTLED * found):
             break
+        sigma = found
     return None if planes is None else (planes, share, grows)
 
 

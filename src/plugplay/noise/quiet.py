@@ -31,10 +31,11 @@ MIDDLE = (_FREQUENCY >= 0.5) & (_FREQUENCY < 0.75)
 HIGH = _FREQUENCY >= 0.75
 CLIMB = 0.02
 MAX_RISE = 1.6
-TEXTURE = 0.08
+TEXTURE = 0.04
 LOG_RATIO, LOG_RATIO_WIDTH = 0.35, 0.1
 MAX_RATIO = 20.0
-FLOOR, COLOUR_FLOOR, GROWTH_WEIGHT, TAIL_WEIGHT = 0.02, 0.03, 3.0, 0.5
+FLOOR, COLOUR_FLOOR, GROWTH_WEIGHT, TAIL_WEIGHT = 0.025, 0.03, 3.0, 0.5
+JPEG_FLOOR, JPEG_COLOUR_FLOOR = 0.04, 0.06
 _GAUSSIAN_MEDIAN = 0.4549  # median over mean of the square of a Gaussian
 
 
@@ -110,7 +111,7 @@ class Plane:
 
 
 def growth(power: NDArray[np.float64], chosen: NDArray[np.int64], *, reach: float) -> float:
-    """Return the exponent with which the amplitude grows as `reach` times more blocks are taken, where it grows least."""
+    """Return the exponent with which the amplitude grows over `reach` times more blocks, where it grows least."""
     slopes = []
     for k in range(len(chosen)):
         larger = np.flatnonzero(chosen >= 0.9 * reach * chosen[k])
@@ -154,10 +155,11 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     # In a small image the quietest blocks are a large part of all, and less likely to be flat.
     fewness = 1 + math.log(max(1.0, chosen[1] / chosen[-1] * SHARES[-1] / SHARES[1]))
     relative = math.hypot(
-        FLOOR + COLOUR_FLOOR * coloured,
+        FLOOR + COLOUR_FLOOR * fewness * coloured,
+        (JPEG_FLOOR + JPEG_COLOUR_FLOOR * coloured) if gridded else 0.0,
         1.5 * statistical,
         GROWTH_WEIGHT * fewness * fine_texture,
         TAIL_WEIGHT * tails,
         doubt,
     )
-    return Plane(level + coloured * (total - level), relative, coloured, fine_texture, ratio, spectrum)
+    return Plane(level + coloured * (total - level), min(relative, 1.0), coloured, fine_texture, ratio, spectrum)

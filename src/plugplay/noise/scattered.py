@@ -12,12 +12,13 @@ from plugplay.noise.quiet import SHARES, growth
 
 __all__ = ["from_differences", "from_scattered"]
 
-_PIXELS = 40  # observed ones that a window should have
+_PIXELS = 28  # observed ones that a window should have
 _SIDES = (6, 40)
 _MAX_WINDOWS = 4000
 _MIN_WINDOWS = 40
 _MIN_FREEDOM = 3
 _MIN_PAIRS = 8
+_FLOOR, _PER_OCTAVE = 0.05, 0.04
 
 
 def from_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, tuple[str, ...]] | None:
@@ -51,7 +52,9 @@ def from_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float
         return 0.0, 0.0, ()
     slope = growth(np.maximum(powers, 1e-9 * powers[k]), chosen, reach=4)
     statistical = 1 / math.sqrt(float(freedom.mean()) * 2 * chosen[k])
-    return math.sqrt(powers[k]), math.hypot(0.05, 1.5 * statistical, 3 * slope), ("scattered observations",)
+    # The wider a window, the less it is flat.
+    width = _FLOOR + _PER_OCTAVE * math.log2(side / _SIDES[0])
+    return math.sqrt(powers[k]), min(1.0, math.hypot(width, 1.5 * statistical, 4 * slope)), ("scattered observations",)
 
 
 def from_differences(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, tuple[str, ...]] | None:
