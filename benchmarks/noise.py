@@ -35,8 +35,8 @@ Array = NDArray[np.float64]
 PACKAGES = ("lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04")
 CROP = 512
 DRAWINGS = ("Fossa", "Painting", "Infinite", "Picture_1A", "analogpattern")
-# Name: how often it is reduced. gravel, grass and text are texture everywhere.
-FIT = {"coffee": 2, "chelsea": 1, "coins": 2, "brick": 2, "grass": 1, "immunohistochemistry": 2}
+# Name: how often it is reduced. Brick, grass and gravel are texture everywhere.
+FIT = {"coffee": 2, "chelsea": 1, "coins": 2, "brick": 2, "grass": 1, "gravel": 2, "immunohistochemistry": 2}
 CHECK = {
     "astronaut": 2,
     "camera": 2,
@@ -44,7 +44,6 @@ CHECK = {
     "rocket": 2,
     "moon": 2,
     "page": 1,
-    "gravel": 2,
     "hubble_deep_field": 4,
 }
 

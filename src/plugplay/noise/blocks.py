@@ -93,7 +93,7 @@ def take_blocks(stack: FloatArray, observed: BoolArray | None, *, step: float = 
     if not rows.size or not columns.size:
         return None
     places = (slices[:, None, None], rows[:, None], columns)
-    pixels = windows[places].reshape(-1, channels, SIDE**2).astype(np.float64)
+    pixels = windows[places].reshape(-1, channels, SIDE**2).astype(np.float64, order="C")
     if observed is not None:
         seen = np.lib.stride_tricks.sliding_window_view(observed, (SIDE, SIDE), axis=(1, 2))[places]
         pixels = pixels[seen.all(axis=(3, 4, 5)).ravel()]

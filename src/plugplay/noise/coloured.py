@@ -154,7 +154,7 @@ def _periodograms(stack: FloatArray, observed: BoolArray | None) -> NDArray[np.f
     rows, columns = (np.arange(0, n - _SIDE + 1, pace) for n in (height, width))
     places = (np.arange(0, count, max(1, count // _MAX_BLOCKS))[:, None, None], rows[:, None], columns)
     view = np.lib.stride_tricks.sliding_window_view
-    pixels = view(stack, (_SIDE, _SIDE), axis=(1, 2))[places].reshape(-1, _SIDE, _SIDE).astype(np.float64)
+    pixels = view(stack, (_SIDE, _SIDE), axis=(1, 2))[places].reshape(-1, _SIDE, _SIDE).astype(np.float64, order="C")
     good = ((pixels <= pixels.min()) | (pixels >= pixels.max())).mean(axis=(1, 2)) <= _MAX_CLIPPED
     if observed is not None:
         good &= view(observed, (_SIDE, _SIDE), axis=(1, 2))[places].all(axis=(-2, -1)).ravel()

@@ -35,6 +35,7 @@ TEXTURE = 0.04
 LOG_RATIO, LOG_RATIO_WIDTH = 0.35, 0.1
 MAX_RATIO = 20.0
 FLOOR, COLOUR_FLOOR, GROWTH_WEIGHT, TAIL_WEIGHT = 0.025, 0.03, 3.0, 0.5
+CHANCE_GROWTH = 0.025  # what white noise shows in small images
 JPEG_FLOOR, JPEG_COLOUR_FLOOR = 0.04, 0.06
 _GAUSSIAN_MEDIAN = 0.4549  # median over mean of the square of a Gaussian
 
@@ -158,7 +159,7 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
         FLOOR + COLOUR_FLOOR * fewness * coloured,
         (JPEG_FLOOR + JPEG_COLOUR_FLOOR * coloured) if gridded else 0.0,
         1.5 * statistical,
-        GROWTH_WEIGHT * fewness * fine_texture,
+        GROWTH_WEIGHT * fewness * (fine_texture + 5 * max(0.0, fine_texture - CHANCE_GROWTH)),
         TAIL_WEIGHT * tails,
         doubt,
     )

@@ -86,7 +86,7 @@ def _residuals(
     rows, columns = (np.arange(0, n - side + 1, pace) for n in (height, width))
     places = (np.arange(0, count, max(1, count // limit))[:, None, None], rows[:, None], columns)
     view = np.lib.stride_tricks.sliding_window_view
-    pixels = view(stack, (side, side), axis=(1, 2))[places].reshape(-1, side**2).astype(np.float64)
+    pixels = view(stack, (side, side), axis=(1, 2))[places].reshape(-1, side**2).astype(np.float64, order="C")
     seen = view(observed, (side, side), axis=(1, 2))[places].reshape(-1, side**2)
     i, j = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side), indexing="ij")
     plane = np.stack([np.ones(side**2), i.ravel(), j.ravel()], axis=1)
