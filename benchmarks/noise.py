@@ -1,6 +1,6 @@
 """How far estimates of noise are from the truth, and whether their uncertainty covers it.
 
-Run with ``python benchmarks/noise.py [--part PART ...] [--images fit|check|extra|all] [--folder DIR] [--rows]``.
+Run with ``python benchmarks/noise.py [--part PART ...] [--images fit|check|all] [--folder DIR] [--fetch] [--rows]``.
 
 Images are scikit-image's and photographs unpacked from two Debian packages (``--fetch`` downloads them into the user's
 cache with ``apt-get download``; without them the benchmark runs on scikit-image's alone). Photographs are reduced four
@@ -28,6 +28,8 @@ from scipy.ndimage import convolve, gaussian_filter
 from skimage import data
 from skimage.measure import block_reduce
 
+from plugplay.noise.coloured import ColouredNoise, estimate_spectrum
+from plugplay.noise.curve import estimate_curve
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 
 Array = NDArray[np.float64]
@@ -49,7 +51,7 @@ CHECK = {
 
 
 @dataclass(frozen=True)
-class Picture:
+class Scene:
     """A nearly noiseless image on [0, 1], gray or colour."""
 
     name: str
@@ -90,11 +92,11 @@ def reduced(pixels: Array, factor: int) -> Array:
     return np.asarray(block_reduce(pixels[: size[0], : size[1]], block, np.mean))
 
 
-def pictures(which: str, cache: Path) -> Iterator[Picture]:
+def scenes(which: str, cache: Path) -> Iterator[Scene]:
     """Yield the images for fitting, for checking, or both."""
     chosen = {"fit": FIT, "check": CHECK, "all": {**FIT, **CHECK}}[which]
     for name, factor in chosen.items():
-        yield Picture(name, reduced(getattr(data, name)() / 255, factor))
+        yield Scene(name, reduced(getattr(data, name)() / 255, factor))
     photographs = sorted(p for p in cache.rglob("*.jpg") if not p.name.startswith(DRAWINGS))
     for number, path in enumerate(photographs):
         if which == "all" or (which == "fit") == (number % 2 == 0):
@@ -102,14 +104,14 @@ def pictures(which: str, cache: Path) -> Iterator[Picture]:
                 pixels = np.asarray(file.convert("RGB").reduce(2), np.float64) / 255
             pixels = reduced(pixels, 2)
             top, left = (max(0, n - CROP) // 2 for n in pixels.shape[:2])
-            yield Picture(path.stem.split("_by_")[0], pixels[top : top + CROP, left : left + CROP])
+            yield Scene(path.stem.split("_by_")[0], pixels[top : top + CROP, left : left + CROP])
 
 
-def folder_pictures(folder: Path) -> Iterator[Picture]:
+def folder_scenes(folder: Path) -> Iterator[Scene]:
     """Yield the images of a folder as they are."""
     for path in sorted(folder.glob("*.png")):
         with Image.open(path) as file:
-            yield Picture(path.stem, np.asarray(file.convert("L"), np.float64) / 255)
+            yield Scene(path.stem, np.asarray(file.convert("L"), np.float64) / 255)
 
 
 # --- degradations ----------------------------------------------------------------------------------------------------
@@ -149,61 +151,61 @@ def rounded(sigma: float) -> float:
     return math.hypot(sigma, 1 / 255 / math.sqrt(12))
 
 
-def white_cases(picture: Picture, rng: np.random.Generator) -> Iterator[Case]:
+def white_cases(scene: Scene, rng: np.random.Generator) -> Iterator[Case]:
     """Yield 8-bit clipped images, and unclipped ones, with white noise."""
     for level in (2, 5, 15, 30):
         sigma = level / 255
-        for name, clean in {"gray": picture.gray, "colour": picture.pixels}.items():
+        for name, clean in {"gray": scene.gray, "colour": scene.pixels}.items():
             if name == "gray" or clean.ndim == 3:
                 noisy = clean + sigma * rng.normal(size=clean.shape)
-                yield Case(f"8-bit {name} {level:g}", picture.name, rounded(sigma), eight_bit(noisy))
+                yield Case(f"8-bit {name} {level:g}", scene.name, rounded(sigma), eight_bit(noisy))
     sigma = 5 / 255
-    yield Case("float 5", picture.name, sigma, picture.gray + sigma * rng.normal(size=picture.gray.shape))
+    yield Case("float 5", scene.name, sigma, scene.gray + sigma * rng.normal(size=scene.gray.shape))
 
 
-def jpeg_cases(picture: Picture, rng: np.random.Generator) -> Iterator[Case]:
+def jpeg_cases(scene: Scene, rng: np.random.Generator) -> Iterator[Case]:
     """Yield JPEG files."""
     for quality, level in ((95, 2), (95, 5), (95, 15), (92, 15), (90, 5)):
-        clean = picture.gray
+        clean = scene.gray
         y = jpeg(clean + level / 255 * rng.normal(size=clean.shape), quality)
-        yield Case(f"JPEG {quality} gray {level}", picture.name, unclipped_rms(y, clean), y)
-        if picture.pixels.ndim == 3:
+        yield Case(f"JPEG {quality} gray {level}", scene.name, unclipped_rms(y, clean), y)
+        if scene.pixels.ndim == 3:
             for subsampling in (0, 2):
-                clean = picture.pixels
+                clean = scene.pixels
                 y = jpeg(clean + level / 255 * rng.normal(size=clean.shape), quality, subsampling)
                 name = f"JPEG {quality} colour 4:{'4:4' if not subsampling else '2:0'} {level}"
-                yield Case(name, picture.name, unclipped_rms(y, clean), y)
+                yield Case(name, scene.name, unclipped_rms(y, clean), y)
 
 
-def coloured_cases(picture: Picture, rng: np.random.Generator) -> Iterator[Case]:
+def coloured_cases(scene: Scene, rng: np.random.Generator) -> Iterator[Case]:
     """Yield demosaicked and blurred noise."""
     for level in (3, 10):
-        if picture.pixels.ndim == 3:
-            noise = demosaicked(level / 255 * rng.normal(size=picture.pixels.shape))
-            y = eight_bit(demosaicked(picture.pixels) + noise)
-            yield Case(f"demosaicked {level}", picture.name, rounded(float(noise.std())), y)
-        noise = gaussian_filter(rng.normal(size=picture.gray.shape), 0.8)
+        if scene.pixels.ndim == 3:
+            noise = demosaicked(level / 255 * rng.normal(size=scene.pixels.shape))
+            y = eight_bit(demosaicked(scene.pixels) + noise)
+            yield Case(f"demosaicked {level}", scene.name, rounded(float(noise.std())), y)
+        noise = gaussian_filter(rng.normal(size=scene.gray.shape), 0.8)
         noise *= level / 255 / noise.std()
-        yield Case(f"blurred noise {level}", picture.name, rounded(level / 255), eight_bit(picture.gray + noise))
+        yield Case(f"blurred noise {level}", scene.name, rounded(level / 255), eight_bit(scene.gray + noise))
 
 
-def masked_cases(picture: Picture, rng: np.random.Generator) -> Iterator[Case]:
+def masked_cases(scene: Scene, rng: np.random.Generator) -> Iterator[Case]:
     """Yield scattered observations."""
-    clean = picture.gray
+    clean = scene.gray
     for share, sigma in ((0.8, 0.02), (0.5, 0.02), (0.2, 0.02), (0.2, 0.1), (0.05, 0.1)):
         y = clean + sigma * rng.normal(size=clean.shape)
-        yield Case(f"{share:.0%} observed, {sigma}", picture.name, sigma, y, rng.random(clean.shape) < share)
+        yield Case(f"{share:.0%} observed, {sigma}", scene.name, sigma, y, rng.random(clean.shape) < share)
 
 
-def aliased_cases(picture: Picture, rng: np.random.Generator) -> Iterator[Case]:
+def aliased_cases(scene: Scene, rng: np.random.Generator) -> Iterator[Case]:
     """Yield images of which only every second or fourth pixel is kept."""
     for factor in (2, 4):
-        clean = picture.gray[::factor, ::factor]
+        clean = scene.gray[::factor, ::factor]
         if min(clean.shape) >= 32:
-            yield Case(f"aliased x{factor} 5", picture.name, 5 / 255, clean + 5 / 255 * rng.normal(size=clean.shape))
+            yield Case(f"aliased x{factor} 5", scene.name, 5 / 255, clean + 5 / 255 * rng.normal(size=clean.shape))
 
 
-PARTS: dict[str, Callable[[Picture, np.random.Generator], Iterator[Case]]] = {
+PARTS: dict[str, Callable[[Scene, np.random.Generator], Iterator[Case]]] = {
     "white": white_cases,
     "jpeg": jpeg_cases,
     "coloured": coloured_cases,
@@ -234,10 +236,10 @@ class Row:
         return abs(self.found.sigma - self.case.true) <= 2 * self.found.uncertainty
 
 
-def measured(picture: Picture, part: str) -> Iterator[Row]:
+def measured(scene: Scene, part: str) -> Iterator[Row]:
     """Estimate the noise of all cases that an image gives."""
-    rng = np.random.default_rng(zlib.crc32(f"{picture.name} {part}".encode()))
-    for case in PARTS[part](picture, rng):
+    rng = np.random.default_rng(zlib.crc32(f"{scene.name} {part}".encode()))
+    for case in PARTS[part](scene, rng):
         if math.isfinite(case.true):
             begin = time.perf_counter()
             found = estimate_noise(case.y, mask=case.mask)
@@ -271,10 +273,57 @@ def print_summary(rows: list[Row]) -> None:
         )
 
 
+def print_growth(scene: Scene) -> None:
+    """Print gain and typical noise of photons, with and without clipping and a black level."""
+    rng = np.random.default_rng(zlib.crc32(f"{scene.name} growth".encode()))
+    x = scene.gray
+    for gain, read, offset, clip in ((0.01, 0.01, 0, False), (0.002, 0.01, 0.1, False), (0.001, 0.01, 0, True)):
+        y = gain * rng.poisson(x / gain) + read * rng.normal(size=x.shape) + offset
+        curve = estimate_curve(eight_bit(y) if clip else y)
+        if curve is not None:
+            typical = math.sqrt(float(curve.variance(x + offset).mean()) / (gain * x.mean() + read**2))
+            print(
+                f"gain {gain:g}, read {read:g}, offset {offset:g}{', 8-bit' * clip:7} {scene.name[:16]:16} gain / true "
+                f"{curve.gain / gain:5.2f} +- {curve.gain_error / gain:4.2f}, noise / true {typical:5.2f}, offset "
+                f"{curve.offset:5.3f}, grows {curve.grows}"
+            )
+
+
+def print_spectra(scene: Scene) -> None:
+    """Print how well spectra of known noise are found."""
+    rng = np.random.default_rng(zlib.crc32(f"{scene.name} spectra".encode()))
+    white = 5 / 255 * rng.normal(size=(*scene.gray.shape, 3))
+    colour = scene.pixels if scene.pixels.ndim == 3 else np.repeat(scene.pixels[..., None], 3, axis=-1)
+    kinds = {"white": white, "demosaicked": demosaicked(white), "blurred 0.8": gaussian_filter(white, (0.8, 0.8, 0))}
+    for kind, noise in kinds.items():
+        found = estimate_spectrum(eight_bit(colour + noise))
+        true = periodogram(noise)
+        print(
+            f"{kind:12} {scene.name[:16]:16} sigma / true {found.sigma / noise.std():5.2f}, whiteness "
+            f"{found.whiteness:4.2f} (true {ColouredNoise(1.0, true).whiteness:4.2f}), mean error of the spectrum "
+            f"{np.abs(found.spectrum - true).mean():4.2f}"
+        )
+
+
+def periodogram(noise: Array, side: int = 32) -> Array:
+    """Return the mean power of an image of noise at each frequency, relative to its mean."""
+    window = np.outer(np.hanning(side + 2)[1:-1], np.hanning(side + 2)[1:-1])[..., None]
+    starts = [range(0, n - side + 1, side // 2) for n in noise.shape[:2]]
+    power = np.zeros((side, side))
+    for i in starts[0]:
+        for j in starts[1]:
+            block = noise[i : i + side, j : j + side] * window
+            power += np.square(np.abs(np.fft.fft2(block, axes=(0, 1)))).sum(axis=2)
+    return power / power.mean()
+
+
+PRINTED = {"growth": print_growth, "spectra": print_spectra}
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--part", nargs="*", choices=tuple(PARTS), default=tuple(PARTS))
+    parser.add_argument("--part", nargs="*", choices=(*PARTS, *PRINTED), default=tuple(PARTS))
     parser.add_argument("--images", choices=("fit", "check", "all"), default="all")
     parser.add_argument("--folder", type=Path, help="use the images of this folder instead, as gray")
     parser.add_argument("--fetch", action="store_true", help="download the photographs first")
@@ -284,13 +333,17 @@ def main() -> None:
     if options.fetch:
         fetch(cache)
     rows = []
-    for picture in folder_pictures(options.folder) if options.folder else pictures(options.images, cache):
+    for scene in folder_scenes(options.folder) if options.folder else scenes(options.images, cache):
         for part in options.part:
-            for row in measured(picture, part):
+            if part in PRINTED:
+                PRINTED[part](scene)
+                continue
+            for row in measured(scene, part):
                 rows.append(row)
                 if options.rows:
                     print_row(row)
-    print_summary(rows)
+    if rows:
+        print_summary(rows)
 
 
 if __name__ == "__main__":
