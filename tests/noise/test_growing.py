@@ -53,7 +53,7 @@ def test_gain_and_read_noise_are_found():
 @pytest.mark.parametrize(("gain", "read", "offset"), [(1.0, 2.0, 0.0), (0.5, 3.0, 100.0), (2.2, 6.0, 500.0)])
 def test_counts_of_a_camera(gain, read, offset):
     rng = np.random.default_rng(20)
-    electrons = 400 * (data.rocket().mean(axis=-1) / 255) ** 2
+    electrons = 400 * (data.rocket()[:300, :400].mean(axis=-1) / 255) ** 2
     y = np.round(gain * rng.poisson(electrons) + read * rng.normal(size=electrons.shape) + offset)
     curve = estimate_curve(y)
     assert curve.grows
@@ -69,7 +69,7 @@ def test_counts_of_a_camera(gain, read, offset):
 
 def test_clipped_photons():
     rng = np.random.default_rng(21)
-    clean = 1.3 * data.rocket().mean(axis=-1) / 255
+    clean = 1.3 * data.rocket()[:300, :400].mean(axis=-1) / 255
     y = np.round(255 * np.clip(0.004 * rng.poisson(clean / 0.004) + 0.01 * rng.normal(size=clean.shape), 0, 1)) / 255
     found = estimate_poisson_gaussian(y, PoissonGaussian())
     assert found.gain == pytest.approx(0.004, rel=0.15)
@@ -77,7 +77,7 @@ def test_clipped_photons():
 
 def test_whether_noise_grows():
     rng = np.random.default_rng(22)
-    clean = data.rocket().mean(axis=-1) / 255
+    clean = data.rocket()[:300, :400].mean(axis=-1) / 255
     uniform = clean + 0.03 * rng.normal(size=clean.shape)
     assert not grows_with_signal(uniform)
     assert not grows_with_signal(np.clip(uniform, 0, 1))

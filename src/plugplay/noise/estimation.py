@@ -16,7 +16,7 @@ from plugplay.noise.scattered import from_differences, from_scattered
 from plugplay.noise.stacks import stacked
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["NoiseEstimate", "estimate_noise", "measure_planes"]
 
@@ -139,12 +139,22 @@ def measure_planes(blocks: Blocks) -> tuple[list[Plane], float, bool] | None:
 
     None if there are too few blocks.
     """
-    channels = blocks.means.shape[1]
+    plain = _rounds(blocks, np.ones_like(blocks.means))
     curve = curve_of_blocks(blocks)
-    grows = curve is not None and curve.grows
-    # Noise that grows with the signal is brought to its mean level first, lest dark places count as quiet.
-    uneven = curve.variance(blocks.means) if curve is not None and grows else np.ones_like(blocks.means)
-    uneven /= uneven.mean()
+    if plain is None or curve is None or not curve.grows:
+        return None if plain is None else (*plain, False)
+    # Noise that grows with the signal is brought to its mean level, lest dark places count as quiet. Texture that
+    # grows with the brightness looks alike; but then the quietest blocks agree better as they are.
+    uneven = curve.variance(blocks.means)
+    levelled = _rounds(blocks, uneven / uneven.mean())
+    if levelled is None or _of_planes(levelled[0])[1] >= _of_planes(plain[0])[1]:
+        return *plain, False
+    return *levelled, True
+
+
+def _rounds(blocks: Blocks, uneven: NDArray[np.float64]) -> tuple[list[Plane], float] | None:
+    """Measure the planes, given their relative variance, until what is clipped agrees with the level found."""
+    channels = blocks.means.shape[1]
     planes: list[Plane] | None = None
     sigma: float | None = None
     share = 0.0
@@ -168,7 +178,7 @@ def measure_planes(blocks: Blocks) -> tuple[list[Plane], float, bool] | None:
         if found == 0 or (sigma is not None and abs(found - sigma) <= _SETTLED * found):
             break
         sigma = found
-    return None if planes is None else (planes, share, grows)
+    return None if planes is None else (planes, share)
 
 
 def _from_blocks(blocks: Blocks | None) -> tuple[float, float, tuple[str, ...]] | None:
