@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ __all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "notic
 _KEEPS_CONSTANTS = 1e-6
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
+# What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
+UNKNOWN_NOISE = 3 / 255
 
 
 def scale_of(
@@ -74,7 +77,8 @@ def posed(
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
         return term, stabiliser.noise, known
     if noise is None or noise == "auto":
-        level = noise_behind(traits, estimate_noise(y, mask=traits.observed).sigma)
+        estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+        level = noise_behind(traits, estimate.sigma if math.isfinite(estimate.uncertainty) else UNKNOWN_NOISE)
         return data_term, level, level / scale.gain
     given = check_number(noise, "noise", minimum=0)
     if given * scale.gain >= 1:
@@ -92,7 +96,7 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
     Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
     sharp. So it is only ever raised, and only as far as the estimate is certain.
     """
-    estimate = estimate_noise(y, mask=traits.observed)
+    estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
     certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty)
     return certain if certain > CONTRADICTION * noise else None
 
