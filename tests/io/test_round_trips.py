@@ -241,7 +241,7 @@ def test_parts_that_are_not_used_are_announced(tmp_path):
     fits.HDUList([fits.PrimaryHDU(drawn((4, 4), "u1")), fits.ImageHDU(drawn((5, 5), "u1"))]).writeto(
         tmp_path / "a.fits"
     )
-    with pytest.warns(ImageLossWarning, match="2 parts"):
+    with pytest.warns(ImageLossWarning, match="2 images: only one is used, the others are kept"):
         io.read(tmp_path / "a.fits")
 
 
