@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from pathlib import Path
@@ -127,24 +128,31 @@ def _matlab_hdf5(path: Path, variable: str | None, limit: int | None) -> Cube:
         import h5py
     except ImportError:
         raise ImageFileError("a MATLAB file of version 7.3 needs h5py: pip install 'plugplay[matlab]'") from None
-    try:
-        file = h5py.File(path, "r")
-        # Links and external storage would read other files into the image, so none of them is followed.
-        inside = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
-        if variable is not None and variable in file.keys() - set(inside):
-            raise ImageFileError(f"its variable {variable} is a link, which is not followed")
-        items = {name: file[name] for name in inside}
-        sizes = {name: item.shape for name, item in items.items() if isinstance(item, h5py.Dataset) and item.shape}
-        dataset = items[_variable(sizes, variable)]
-        if dataset.external or dataset.is_virtual:
-            raise ImageFileError("its data are in other files, which are not read")
-        if dataset.chunks is not None:  # whole ones are unpacked
-            check_size(math.prod(dataset.chunks) * dataset.dtype.itemsize, stored=path.stat().st_size, limit=limit)
+    with contextlib.ExitStack() as cleanup:
+        try:
+            file = cleanup.enter_context(h5py.File(path, "r"))
+            dataset = _dataset_inside(h5py, file, variable)
+            if dataset.chunks is not None:  # whole ones are unpacked
+                check_size(math.prod(dataset.chunks) * dataset.dtype.itemsize, stored=path.stat().st_size, limit=limit)
+        except ImageFileError:
+            raise
+        except Exception as error:  # damaged files make h5py raise anything
+            raise ImageFileError(f"not a readable MATLAB file ({error or type(error).__name__})") from None
+        cleanup.pop_all()  # it stays open as long as the dataset is used
         return _Transposed(dataset)
-    except ImageFileError:
-        raise
-    except Exception as error:  # damaged files make h5py raise anything
-        raise ImageFileError(f"not a readable MATLAB file ({error or type(error).__name__})") from None
+
+
+def _dataset_inside(h5py: Any, file: Any, variable: str | None) -> Any:
+    """Return the dataset of the cube; links and external storage, which would read other files, are not followed."""
+    inside = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
+    if variable is not None and variable in file.keys() - set(inside):
+        raise ImageFileError(f"its variable {variable} is a link, which is not followed")
+    items = {name: file[name] for name in inside}
+    sizes = {name: item.shape for name, item in items.items() if isinstance(item, h5py.Dataset) and item.shape}
+    dataset = items[_variable(sizes, variable)]
+    if dataset.external or dataset.is_virtual:
+        raise ImageFileError("its data are in other files, which are not read")
+    return dataset
 
 
 class _Transposed:
