@@ -158,7 +158,7 @@ def test_quantisation_tables(tmp_path, quality):
     # The standard's first steps are 16, 11, 10, 16 and, for colour, 17, 18, 24, 47.
     scale = 50 / quality if quality < 50 else 2 - quality / 50
     for table, standard in zip(metadata.quantisation, ((16, 11, 10, 16), (17, 18, 24, 47)), strict=True):
-        assert table[:4] == tuple(int(np.floor(scale * step + 0.5)) for step in standard)
+        assert table[:4] == tuple(int(np.clip(scale * step + 0.5, 1, 255)) for step in standard)
     assert abs(metadata.jpeg_quality - quality) <= 1
     restored = io.read(tmp_path / "a.jpg").restored([pixels / 255])
     assert restored.metadata.jpeg_quality is None  # its pixels have not been rounded
