@@ -11,6 +11,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 # Beyond what the imported libraries take.
 MEMORY = 2**30
-SECONDS = 60
+SECONDS = 30
 KINDS = ("files", "calls")
 
 
@@ -67,9 +68,17 @@ def fuzz(kind: str, *, seed: int, first: int, cases: int) -> list[Failure]:
             break
         if not lines:
             raise RuntimeError(f"the fuzzer itself does not start: {done.stderr[-2000:]}")
-        failures.append(Failure(kind, seed, reached, f"the process ended with {done.returncode}", done.stderr[-2000:]))
+        failures.append(Failure(kind, seed, reached, _last_words(done), done.stderr[-2000:]))
         first = reached + 1
     return failures
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what ended a process: a place where it hung, or its exit code."""
+    place = re.search(r'plugplay/(?:[a-z0-9_]+/)*([a-z0-9_]+\.py)", line \d+ in (\w+)', done.stderr)
+    if done.stderr.startswith("Timeout") and place is not None:
+        return f"hangs in {place[1]}:{place[2]}"
+    return f"the process ended with {done.returncode}"
 
 
 def work(kind: str, *, seed: int, first: int, cases: int, report: Path) -> None:

@@ -54,16 +54,16 @@ def test_a_small_matlab_file_that_claims_hundreds_of_gigabytes(tmp_path, frugal)
 
 @pytest.fixture
 def small(monkeypatch):
-    """The same rule at a 64th of the size, for files that have to be unpacked in the end."""
-    monkeypatch.setattr("plugplay.io.limits.LARGE_BYTES", 2**22)
+    """The same rule at a 32nd of the size, for files that have to be unpacked in the end."""
+    monkeypatch.setattr("plugplay.io.limits.LARGE_BYTES", 2**23)
 
 
 @pytest.mark.usefixtures("small")
 def test_a_matlab_file_that_unpacks_to_a_thousand_times_its_size(tmp_path, frugal):
-    scipy.io.savemat(tmp_path / "a.mat", {"bits": np.zeros((60, 600, 200), np.uint8)}, do_compression=True)
+    scipy.io.savemat(tmp_path / "a.mat", {"bits": np.zeros((120, 600, 200), np.uint8)}, do_compression=True)
     assert (tmp_path / "a.mat").stat().st_size < 20_000
-    frugal(count_ones, tmp_path / "a.mat", match="needs 6.9 MiB")
-    assert count_ones(tmp_path / "a.mat", frames=2, limit=2**30).ones.shape == (60, 600)
+    frugal(count_ones, tmp_path / "a.mat", match="needs 13.7 MiB")
+    assert count_ones(tmp_path / "a.mat", frames=2, limit=2**30).ones.shape == (120, 600)
 
 
 def test_matlab_7_3_chunks(tmp_path, frugal):
@@ -77,10 +77,10 @@ def test_matlab_7_3_chunks(tmp_path, frugal):
 
 @pytest.mark.usefixtures("small")
 def test_checkpoints(tmp_path, frugal):
-    np.savez_compressed(tmp_path / "a.npz", x=np.zeros((600, 1200)), v=np.zeros(2))
-    assert (tmp_path / "a.npz").stat().st_size < 10_000
-    frugal(io.load_arrays, tmp_path / "a.npz", match="needs 5.5 MiB")
-    assert io.load_arrays(tmp_path / "a.npz", limit=2**29)["x"].shape == (600, 1200)
+    np.savez_compressed(tmp_path / "a.npz", x=np.zeros((600, 2400)), v=np.zeros(2))
+    assert (tmp_path / "a.npz").stat().st_size < 20_000
+    frugal(io.load_arrays, tmp_path / "a.npz", match="needs 11.0 MiB")
+    assert io.load_arrays(tmp_path / "a.npz", limit=2**29)["x"].shape == (600, 2400)
     np.savez(tmp_path / "b.npz", x=np.array([print]))
     with pytest.raises(ImageFileError, match="never loaded"):
         io.load_arrays(tmp_path / "b.npz")

@@ -36,20 +36,23 @@ def linearise(image: NDArray[Any], transfer: str) -> NDArray[Any]:
     True
     """
     values = _floats(image)
+    exponent = _exponent(transfer)
     if transfer == "linear":
         return values
     size = np.abs(values)
     if transfer == "srgb":
         light = np.where(size <= _KNEE, size / _SLOPE, ((size + _OFFSET) / (1 + _OFFSET)) ** _EXPONENT)
     else:
-        light = size ** _exponent(transfer)
-    signed: NDArray[Any] = np.copysign(light, values, dtype=values.dtype)
+        light = size**exponent
+    finite = np.minimum(light, np.finfo(values.dtype).max)  # powers of what is far above white overflow
+    signed: NDArray[Any] = np.copysign(finite, values, dtype=values.dtype)
     return signed
 
 
 def encode(light: NDArray[Any], transfer: str) -> NDArray[Any]:
     """Return the values on [0, 1] that stand for linear light; the inverse of `linearise`."""
     values = _floats(light)
+    exponent = _exponent(transfer)
     if transfer == "linear":
         return values
     size = np.abs(values)
@@ -57,7 +60,7 @@ def encode(light: NDArray[Any], transfer: str) -> NDArray[Any]:
         powered = (1 + _OFFSET) * size ** (1 / _EXPONENT) - _OFFSET
         encoded = np.where(size <= values.dtype.type(_KNEE / _SLOPE), size * _SLOPE, powered)
     else:
-        encoded = size ** (1 / _exponent(transfer))
+        encoded = size ** (1 / exponent)
     signed: NDArray[Any] = np.copysign(encoded, values, dtype=values.dtype)
     return signed
 
@@ -76,9 +79,11 @@ def gamma(exponent: float) -> str:
 
 
 def _exponent(transfer: str) -> float:
+    if not isinstance(transfer, str):
+        raise TypeError(f"transfer must be 'linear', 'srgb' or 'gamma:' and a number; got {transfer!r}")
     kind, _, value = transfer.partition(":")
     try:
-        exponent = float(value) if kind == "gamma" else 0.0
+        exponent = float(value) if kind == "gamma" else 1.0 if transfer in ("linear", "srgb") else 0.0
     except ValueError:
         exponent = 0.0
     if not (math.isfinite(exponent) and 0.1 <= exponent <= 10):
