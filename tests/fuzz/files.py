@@ -64,7 +64,7 @@ def corpus() -> dict[str, bytes]:
     for name, compressed in (("plain.mat", False), ("packed.mat", True)):
         stream = streams.BytesIO()
         scipy.io.savemat(stream, {"bits": bits.transpose(1, 2, 0), "rate": 3.0}, do_compression=compressed)
-        found[name] = stream.getvalue()
+        found[name] = b"MATLAB 5.0 MAT-file".ljust(116) + stream.getvalue()[116:]  # without the date
     if importlib.util.find_spec("h5py") is not None:
         found["hdf5.mat"] = _hdf5(bits)
     stream = streams.BytesIO()
