@@ -18,6 +18,7 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,9 +151,8 @@ def main() -> int:
         known = len(failures) - len(new)
         seconds = time.perf_counter() - start
         print(f"{kind}: {options.cases} cases in {seconds:.0f} s, {len(new)} failed, {known} in known ways")  # noqa: T201
-        titles = dict.fromkeys(failure.title for failure in new)
-        for title in titles:
-            alike = [failure for failure in new if failure.title == title]
-            print(f"\n{len(alike)} x {alike[0]}")  # noqa: T201
+        for title, count in Counter(failure.title for failure in failures).most_common():
+            example = next(failure for failure in failures if failure.title == title)
+            print(f"  known, {count} x {title}" if is_known(title) else f"\n{count} x {example}")  # noqa: T201
         bad += len(new)
     return 1 if bad else 0
