@@ -1,5 +1,6 @@
 """The short runs of both fuzzers, and tests of the fuzzers themselves."""
 
+import json
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ def test_nothing_new_fails(kind, cases):
 
 
 FAKE = """
-import os, time
+import os
 from tests.fuzz.harness import DefectError
 class Suite:
     def __init__(self, folder): self.folder = folder
@@ -35,7 +36,7 @@ class Suite:
 
 
 @limited
-def test_the_harness_sees_defects_crashes_and_memory(tmp_path, monkeypatch):
+def test_the_harness_sees_defects_crashes_and_memory(tmp_path):
     # A suite of accidents in the place of the real one.
     code = f"""
 import sys, types
@@ -44,7 +45,6 @@ exec({FAKE!r}, module.__dict__)
 sys.modules["tests.fuzz.calls"] = module
 from pathlib import Path
 from tests.fuzz import harness
-run = harness.subprocess.run
 harness.work("calls", seed=3, first=int(sys.argv[1]), cases=int(sys.argv[2]), report=Path(sys.argv[3]))
 """
     kinds = [int(np.random.default_rng([3, case]).integers(6)) for case in range(30)]
@@ -54,8 +54,6 @@ harness.work("calls", seed=3, first=int(sys.argv[1]), cases=int(sys.argv[2]), re
         words = [sys.executable, "-c", code, str(first), str(30 - first), str(report)]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
         done = subprocess.run(words, env=environment, capture_output=True, check=False, timeout=60)
-        import json
-
         lines = [json.loads(line) for line in report.read_text().splitlines()]
         seen |= {line["failure"]["case"]: line["failure"]["title"] for line in lines if "failure" in line}
         if done.returncode == 0:
