@@ -20,6 +20,8 @@ KNOWN = {
     "OverflowError in *photon.py:*": "pp.models.SinglePhoton(2, gain=1e160).data_term(bits).prox(x, 0.3)",
     "ZeroDivisionError in *photon.py:prox": "pp.single_photon(bits, gain=1e-320)",
     "MemoryError in *photon.py:forward": "pp.models.SinglePhoton(10**6).forward(np.eye(12))",
+    "OverflowError in photon_law.py:most_likely_rate": "pp.single_photon(bits, threshold=10**400)",
+    "AttributeError in metrics.py:psnr": "pp.psnr([[0.1, 0.2]], np.full((1, 2), np.nan))",
     "hangs in photon_law.py:*": "pp.models.SinglePhoton(2, threshold=2**64 - 1).data_term(bits).prox(x, 0.3)",
     "models.SinglePhoton: non-finite result": "pp.models.SinglePhoton(2).data_term(bits).prox(x, 1e-320)",
     "models.Denoising: non-finite result": "pp.models.Denoising().data_term(y).prox(y, np.uint64(2**64 - 1))",
