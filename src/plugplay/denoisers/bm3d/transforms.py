@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store, transpose
 from plugplay.denoisers.compiling import inline
 
@@ -199,6 +200,15 @@ def biorthogonal_norms() -> NDArray[np.float64]:
     """Return the norms of the vectors with which `biorthogonal` analyses a signal."""
     lifted = _LIFT**2
     return np.sqrt([8, 8 + 32 * lifted, 4 + 8 * lifted, 4 + 8 * lifted, 2, 2, 2, 2])
+
+
+def biorthogonal_matrix() -> NDArray[np.float64]:
+    """Return the vectors with which `biorthogonal` analyses a signal, as rows."""
+    a = np.eye(BLOCK)
+    d = a[0::2] - a[1::2]
+    u, v = _LIFT * (d[1] - d[3]), _LIFT * (d[2] - d[0])
+    s = a[0::2] + a[1::2] + np.stack([u, v, -u, -v])
+    return np.stack([s.sum(axis=0), s[0] + s[1] - s[2] - s[3], s[0] - s[1], s[2] - s[3], *d])
 
 
 def biorthogonal_scales() -> NDArray[np.float64]:
