@@ -107,7 +107,7 @@ class Profile:
 # makes up for its time by them.
 _STEPS: dict[tuple[ProfileName, int], tuple[int, int, int | None]] = {
     ("fast", 2): (4, 4, None),
-    ("fast", 3): (6, 6, 6),
+    ("fast", 3): (6, 6, 7),
     ("normal", 2): (3, 3, None),
     ("normal", 3): (4, 4, 5),
     ("high", 2): (2, 2, None),

@@ -4,7 +4,7 @@ A block is a tuple of eight `float8` rows. Each one-dimensional transform below 
 works along the columns of the block; the two-dimensional ones transpose in between.
 
 None of them divides or normalises where that can wait: the shrinkage kernels multiply every coefficient by a
-table anyway, and the constants that are missing here are in these tables (`biorthogonal_gains`, `haar_gain`).
+table anyway, and the constants that are missing here are in these tables (`biorthogonal_norms`, `biorthogonal_scales`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def biorthogonal(
 def inverse_biorthogonal(
     y0: Float8, y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
 ) -> tuple[Float8, ...]:
-    """Inverse of `biorthogonal` for coefficients that were multiplied by `biorthogonal_gains`' scales."""
+    """Inverse of `biorthogonal` for coefficients that were multiplied by `biorthogonal_scales`."""
     t0, t1 = y0 + y1, y0 - y1
     lift = splat(_LIFT)
     u = lift * (d1 - d3)
