@@ -157,4 +157,4 @@ def watch_for(
     if not isinstance(described, float):
         return None
     seen = y if traits.observed is None else y[traits.observed]
-    return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)))
+    return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)), noise)
