@@ -184,9 +184,7 @@ def sniff(path: str | os.PathLike[str]) -> str:
     return _sniffed(Path(path)).suffixes[0]
 
 
-def write(
-    path: str | os.PathLike[str], image: ImageFile, *, ready: Callable[[Path], object] | None = None
-) -> None:
+def write(path: str | os.PathLike[str], image: ImageFile, *, ready: Callable[[Path], object] | None = None) -> None:
     """Write an image file in the format that its name asks for; an existing file is replaced when all is well.
 
     Parameters

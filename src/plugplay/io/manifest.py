@@ -154,11 +154,11 @@ def stamp(path: AnyPath) -> dict[str, Any]:
 
     The content is not read: photon cubes have gigabytes. A file that is missing has the size None.
     """
-    try:
+    size: int | None = None
+    time: int | None = None
+    with suppress(OSError, ValueError):
         status = os.stat(path)  # noqa: PTH116
         size, time = status.st_size, status.st_mtime_ns
-    except (OSError, ValueError):
-        size = time = None
     return {"path": os.fsencode(os.path.realpath(path)).hex(), "size": size, "time": time}
 
 
