@@ -57,8 +57,8 @@ def iterations_left(delta: Sequence[float], sigma: Sequence[float], *, tol: floa
         return rest if tol <= 0 or done < 2 else 0
     by_sigma = _by_sigma(sigma, tol)
     by_delta = _by_delta(delta[-TREND - 1 :], tol)
-    if by_sigma is None or by_delta is None:
-        left = by_delta if by_sigma is None else by_sigma
+    if not by_sigma or by_delta is None:  # sigma does not fall, or is where runs end already
+        left = by_delta if not by_sigma else by_sigma
     else:
         distance = math.log10(max(delta[-1] / tol, 1.0)) / NEAR
         weight = 1 / (1 + distance**2)

@@ -99,7 +99,8 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
         f"  {width} x {height}, {kind}, {outcome.dtype}{count}, black {low:g}, white {high:g}",
         f"  {_ended(pages)}, {sum(page.seconds for page in pages):.1f} s{' (DOUBTFUL)' * outcome.doubtful}",
     ]
-    chosen = [key for key in pages[0].chosen if any(key in page.chosen for page in pages)]
+    # A single denoising has nothing but its noise level.
+    chosen = [key for key in pages[0].chosen if key == "noise" or not _is_single(pages)]
     if chosen:
         lines.append(f"  chosen: {', '.join(f'{key} {_span(pages, key)}' for key in chosen)}")
     if pages[0].quality:
@@ -113,7 +114,7 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
 
 def _ended(pages: Sequence[PageFigures]) -> str:
     """Say how the pages ended, in a few words for all of them."""
-    if all(page.result == "FINISHED" and page.iterations == 1 for page in pages):
+    if _is_single(pages):
         return "denoised"
     ends = Counter(_ENDED.get(page.result, page.result.lower()) for page in pages)
     words = next(iter(ends)) if len(ends) == 1 else ", ".join(f"{count} {end}" for end, count in ends.most_common())
@@ -125,7 +126,12 @@ def _ended(pages: Sequence[PageFigures]) -> str:
 def _everything(page: PageFigures) -> list[str]:
     given = [key for key in page.parameters if key not in (*page.chosen, "chosen") and page.parameters[key] is not None]
     used = f"used: {', '.join(f'{key} {_text(page.parameters[key])}' for key in given)}"
-    return [used] if page.result == "FINISHED" and page.iterations == 1 else [used, page.advice]
+    return [used] if _is_single([page]) else [used, page.advice]
+
+
+def _is_single(pages: Sequence[PageFigures]) -> bool:
+    """Tell whether all that was done is one call of the denoiser."""
+    return all(page.result == "FINISHED" and page.iterations == 1 for page in pages)
 
 
 def _quality(pages: Sequence[PageFigures]) -> str:
