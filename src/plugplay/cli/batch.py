@@ -73,8 +73,12 @@ def run(
         for job in jobs:
             out(task.rehearse(job))
         return
-    signal.signal(signal.SIGTERM, _terminate)
-    raise typer.Exit(_all_done(serially(task, jobs), jobs, common))
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = _all_done(serially(task, jobs), jobs, common)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    raise typer.Exit(code)
 
 
 def serially(task: Callable[[Job], Outcome], jobs: Iterable[Job]) -> Iterator[Outcome]:

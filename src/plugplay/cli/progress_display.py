@@ -46,7 +46,7 @@ class Display:
         self._label = f"{label}: restoring {pixels / 1e6:.1f} MP"
         self._parameters, self._quiet, self._done = parameters, quiet, first
         self._single = parameters.max_iter == 1
-        self._figures = "" if first == 0 else f"after iteration {first}"
+        self._figures = "" if first == 0 else f"resuming after iteration {first}"
         self._spoke = time.monotonic()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
