@@ -71,7 +71,7 @@ def test_weights_go_to_the_denoiser(command, environment, tmp_path, noisy):
         "        return image * 0 + self.value\n"
     )
     io.write(tmp_path / "a.png", ImageFile.of((noisy * 255).astype(np.uint8)))
-    path = f"{environment['PYTHONPATH']}:{tmp_path}"
+    environment = {**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}:{tmp_path}"}
     for value in (51, 102):  # other weights in the same file are another recipe
         (tmp_path / "w.txt").write_text(f"{value / 255:.3f}" + "0" * (value - 50))
         words = [*command, "denoise", "a.png", "-o", "b.png", "--denoiser", "plug", "--weights", "w.txt"]

@@ -3,8 +3,9 @@
 A run ends when delta, the change per iteration, reaches the tolerance. Far from the end delta jumps about, but by the
 theorem it is bounded by a multiple of sigma, and sigma falls evenly: over 80 runs (deblurring, super-resolution and
 inpainting of four images with three denoisers) they ended where delta was about a fifth of sigma. Near the end the
-trend of delta itself is the better guide. The forecast goes from one to the other; on those runs the iterations left
-were right within 30 % or one iteration in 96 % of all cases from the fourth iteration on.
+trend of delta itself is the better guide. The forecast goes from one to the other. From the fourth iteration on the
+iterations left were right within 30 % or one iteration in 96 % of all cases on those runs, and in 95 % on 48 runs with
+four other images and other kernels.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def iterations_left(delta: Sequence[float], sigma: Sequence[float], *, tol: floa
     by_sigma = _by_sigma(sigma, tol)
     by_delta = _by_delta(delta[-TREND - 1 :], tol)
     if not by_sigma or by_delta is None:  # sigma does not fall, or is where runs end already
-        left = by_delta if not by_sigma else by_sigma
+        left = by_sigma or by_delta
     else:
         distance = math.log10(max(delta[-1] / tol, 1.0)) / NEAR
         weight = 1 / (1 + distance**2)
