@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from plugplay.cli.jobs import Job
 from plugplay.cli.options import Depth
+from plugplay.cli.terminal import silence
 
 if TYPE_CHECKING:
     from plugplay.io import ImageFile
@@ -91,8 +92,12 @@ class Sink:
         with tempfile.TemporaryDirectory(prefix="plugplay-") as folder:
             path = Path(folder) / f"standard-output.{ending.lstrip('.')}"
             io.write(path, image)
-            sys.stdout.buffer.write(path.read_bytes())
-            sys.stdout.buffer.flush()
+            try:
+                sys.stdout.buffer.write(path.read_bytes())
+                sys.stdout.buffer.flush()
+            except OSError:  # nobody reads it: a failure, but one that is told only once
+                silence(sys.stdout)
+                raise
 
     def _manifest(self, target: Path) -> Manifest:
         from plugplay.io.manifest import Manifest

@@ -131,7 +131,8 @@ class Task:
             doubtful=notices.doubtful,
             shape=image.pixels.shape,
             dtype=str(image.pixels.dtype),
-            data_range=image.data_range,
+            # A float file has no black and white of its own; what its numbers refer to is said instead.
+            data_range=(parameters.data_range if image.pixels.dtype.kind == "f" else None) or image.data_range,
             channels=image.pixels.shape[-1] if image.colour else None,
             pages=tuple(restoration.figures),
         )
