@@ -167,6 +167,10 @@ def test_depth_on_request_and_loss_announced(run, tmp_path, noisy):
             == 0
         )
         assert io.read(tmp_path / f"{depth}.tif").pixels.dtype == dtype
+    # What is gained by the restoration is not rounded to the old depth first.
+    io.write(tmp_path / "b.png", ImageFile.of((noisy * 255).astype(np.uint8)))
+    assert run("denoise", tmp_path / "b.png", "-o", tmp_path / "b.tif", "--depth", "16", *CHEAP).returncode == 0
+    assert np.unique(io.read(tmp_path / "b.tif").pixels % 257).size > 100
     done = run("denoise", tmp_path / "a.png", "-o", tmp_path / "a.jpg", *CHEAP)
     assert done.returncode == 0
     warned = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plugplay.plan import Plan
     from plugplay.pnp.results import Parameters, Result
 
-__all__ = ["Outcome", "PageFigures", "page_figures"]
+__all__ = ["Outcome", "PageFigures", "failure", "page_figures", "plain"]
 
 # Statuses that say themselves that the result is not good.
 _BAD = ("DOUBTFUL", "DIVERGED")
@@ -95,6 +95,14 @@ class Outcome:
     data_range: tuple[float, float] = (0.0, 1.0)
     channels: int | None = None
     pages: tuple[PageFigures, ...] = ()
+
+
+def failure(job: Job, error: str) -> str:
+    """Return an error with the name of the file that it is about, once."""
+    from plugplay.io import printable
+
+    source = job.source_name
+    return error if error.startswith((source, printable(source))) else f"{source}: {error}"
 
 
 def page_figures(page: Page, plan: Plan, result: Result, *, single_step: bool) -> PageFigures:

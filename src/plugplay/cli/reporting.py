@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from plugplay.cli.outcomes import plain
+from plugplay.cli.outcomes import failure, plain
 from plugplay.cli.terminal import err, out
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ class Reporter:
         """Tell what became of a file."""
         self._counts[outcome.status] += 1
         self.doubtful += outcome.doubtful
-        if outcome.status == "failed":
-            self._failures.append(_failure(outcome))
+        if outcome.error is not None:
+            self._failures.append(failure(outcome.job, outcome.error))
         if self._json:
             self._tell(json.dumps(_record(outcome), allow_nan=False))
-        elif outcome.status == "failed":
-            err(f"plugplay: {_failure(outcome)}")
+        elif outcome.error is not None:
+            err(f"plugplay: {self._failures[-1]}")
         elif not self._quiet:
             for line in _lines(outcome, verbose=self._verbose):
                 self._tell(line)
@@ -75,15 +75,8 @@ class Reporter:
             counts.append(f"{self.doubtful} doubtful")
         if not self._quiet:
             (err if self._json else self._tell)(", ".join(counts))
-        for failure in self._failures:
-            err(f"failed: {failure}")
-
-
-def _failure(outcome: Outcome) -> str:
-    from plugplay.io import printable
-
-    error, source = str(outcome.error), outcome.job.source_name
-    return error if error.startswith((source, printable(source))) else f"{source}: {error}"
+        for text in self._failures:
+            err(f"failed: {text}")
 
 
 def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:

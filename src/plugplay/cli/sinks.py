@@ -40,6 +40,11 @@ class Sink:
     suffix: str | None = None
     manifests: dict[Path, Manifest] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def dtype(self) -> str | None:
+        """The type of the written pixels; None if it is that of the source."""
+        return _DTYPES.get(self.depth)
+
     def find(self, job: Job, recipe: str) -> Finding:
         """Tell what is known about the file that a job would write."""
         from plugplay.io.manifest import Finding
@@ -75,8 +80,8 @@ class Sink:
         if image.pixels.dtype.kind == "f" and working_range not in (None, image.data_range):
             # Only depths that hold no floats need black and white, and (0, 1) would be wrong for these values.
             image = replace(image, data_range=working_range)
-        if self.depth is not Depth.SAME:
-            image = image.converted(_DTYPES[self.depth])
+        if self.dtype is not None:
+            image = image.converted(self.dtype)
         if job.target is None:
             self._to_standard_output(job, image, sniffed)
         else:

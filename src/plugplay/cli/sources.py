@@ -74,8 +74,11 @@ class Source(Protocol):
         """Return the first page as it is shown beside the result."""
         ...
 
-    def restored(self, images: Iterable[FloatArray]) -> ImageFile:
-        """Return what is to be written, from the restored pages, each of which is stored before the next is made."""
+    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+        """Return what is to be written, from the restored pages, each of which is stored before the next is made.
+
+        Integers are stored in the depth that is wanted, `dtype`, at once; floats keep theirs.
+        """
         ...
 
 
@@ -131,9 +134,13 @@ class ImageSource:
         first: NDArray[Any] = self.image.pages[0]
         return first
 
-    def restored(self, images: Iterable[FloatArray]) -> ImageFile:
-        """Return the file with restored pages, in its own depth."""
-        return self.image.restored(images, factor=self.factor, offset=self.offset)
+    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+        """Return the file with restored pages, in its own depth or in that which is wanted."""
+        kept = self.image
+        if dtype is not None and kept.pixels.dtype.kind != "f":
+            # Before the pages are stored: from 8 to 16 bits there is something to gain.
+            kept = kept.converted(dtype)
+        return kept.restored(images, factor=self.factor, offset=self.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,13 +180,13 @@ class PhotonSource:
         share: NDArray[Any] = self.counts.ones / np.maximum(self.counts.trials, 1)
         return share
 
-    def restored(self, images: Iterable[FloatArray]) -> ImageFile:
-        """Return the image, on [0, 1] or in 16 bits."""
+    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+        """Return the image, on [0, 1] or in 16 bits unless another depth is wanted."""
         from plugplay.io import ImageFile
 
         (image,) = images
         made = ImageFile.of(image.astype(np.float32), data_range=(0.0, 1.0))
-        return made.converted(np.uint16) if self.integers else made
+        return made.converted(dtype or ("u2" if self.integers else "f4"))
 
 
 def _broadcast(mask: NDArray[np.bool_], rank: int) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from plugplay.cli.jobs import Job, companion
 from plugplay.cli.notices import Notices, one_line
-from plugplay.cli.outcomes import Outcome
+from plugplay.cli.outcomes import Outcome, failure
 
 if TYPE_CHECKING:
     from plugplay.cli.planning import Settings, Verb
@@ -70,7 +70,7 @@ class Task:
                 finished = self._is_finished(job, self._recipe(job, path))
                 size = "" if finished else f", {self.verb.size(path, self.settings)}"
         except Exception as error:
-            return f"would fail: {job.source_name}: {one_line(error)}"
+            return f"would fail: {failure(job, one_line(error))}"
         return f"would {'skip' if finished else 'restore'} {job.source_name} -> {job.target_name}{size}"
 
     def plot_of(self, job: Job) -> Path | None:
@@ -114,7 +114,7 @@ class Task:
         restoration = Restoration(
             source, job, self.verb, self.settings, recipe=recipe, notices=notices, quiet=self.quiet
         )
-        image = source.restored(restoration.images())
+        image = source.restored(restoration.images(), dtype=self.sink.dtype)
         assert restoration.first is not None  # every source has a page
         _, parameters = restoration.first
         image = self.sink.write(job, image, recipe, working_range=parameters.working_range, sniffed=format_)
