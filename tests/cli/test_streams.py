@@ -44,6 +44,7 @@ def test_a_closed_pipe_does_not_end_the_work(started, command, environment, tmp_
     assert process.stdout.readline().endswith("0.png\n")
     process.stdout.close()
     told = process.stderr.read()
+    process.stderr.close()
     assert process.wait(120) == 0
     assert "Broken" not in told
     assert len(list((tmp_path / "out").glob("*.png"))) == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from plugplay.cli.checkpoints import Checkpoint
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from plugplay.pnp.state import History, State
 
 __all__ = ["Restoration", "finish"]
+
+# A run leaves objects behind that refer to each other, and with them its arrays, which wait for the garbage collector.
+# It counts objects, not bytes: pages with more pixels than this are worth a call.
+COLLECTED = 2**16
 
 
 class Restoration:
@@ -69,6 +74,8 @@ class Restoration:
         """Yield the restored pages."""
         for number in range(self._source.count):
             yield self._page(number)
+            if self._source.pixels >= COLLECTED:
+                gc.collect()
 
     def _page(self, number: int) -> FloatArray:
         page = self._source.page(number)
