@@ -16,6 +16,7 @@ from plugplay.cli.values import kernel_taps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from plugplay.cli.planning import Settings
@@ -75,8 +76,9 @@ def write_contact_sheet(
         raise UsageError(f"--contact-sheet: {path} exists and is not a report; --overwrite replaces it")
     if settings.crop is None:
         settings = replace(settings, crop=_middle(job.source, settings.limit))
-    tiles = [_tiles(trial, job, settings, quiet=common.quiet) for trial in trials]
-    save_report(path, _drawn(tiles, [trial.kernel for trial in trials]))
+    strengths = tuple(factor * settings.strength for factor in STRENGTHS)
+    tiles = [_tiles(trial, job, settings, strengths, quiet=common.quiet) for trial in trials]
+    save_report(path, _drawn(tiles, [trial.kernel for trial in trials], strengths))
     if not common.quiet:
         out(f"{job.source} -> {path}: {len(trials)} kernels, {len(STRENGTHS)} strengths each")
 
@@ -101,7 +103,9 @@ def _middle(path: Path, limit: int | None) -> tuple[int, int, int, int]:
     return (width - columns) // 2, (height - rows) // 2, columns, rows
 
 
-def _tiles(trial: Deblur, job: Job, settings: Settings, *, quiet: bool) -> list[NDArray[Any]]:
+def _tiles(
+    trial: Deblur, job: Job, settings: Settings, strengths: Sequence[float], *, quiet: bool
+) -> list[NDArray[Any]]:
     """Return the restored part for each strength, as it is shown."""
     from plugplay.cli.plotting import shown
 
@@ -109,10 +113,10 @@ def _tiles(trial: Deblur, job: Job, settings: Settings, *, quiet: bool) -> list[
     source = trial.read(job.source, job, settings)
     page = source.page(0)
     tiles = []
-    for strength in STRENGTHS:
+    for strength in strengths:
         if not quiet:
             err(f"{job.relative}: trying --kernel {trial.kernel} --strength {strength:g}")
-        plan = replace(settings, strength=strength * settings.strength).plan(page, trial.model(source, page))
+        plan = replace(settings, strength=strength).plan(page, trial.model(source, page))
         result = plan.run()
         used, full = (plan.parameters.working_range or (0.0, 1.0)), (plan.parameters.data_range or (0.0, 1.0))
         if page.pixels.dtype.kind != "f":  # integers come back on the nominal scale
@@ -122,13 +126,13 @@ def _tiles(trial: Deblur, job: Job, settings: Settings, *, quiet: bool) -> list[
     return tiles
 
 
-def _drawn(tiles: Sequence[Sequence[NDArray[Any]]], words: Sequence[str]) -> Any:
+def _drawn(tiles: Sequence[Sequence[NDArray[Any]]], words: Sequence[str], strengths: Sequence[float]) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.2 * len(STRENGTHS), 3.4 * len(words)), layout="constrained")
-    rows = figure.subplots(len(words), len(STRENGTHS), squeeze=False)
+    figure = Figure(figsize=(3.2 * len(strengths), 3.4 * len(words)), layout="constrained")
+    rows = figure.subplots(len(words), len(strengths), squeeze=False)
     for axes_row, row, word in zip(rows, tiles, words, strict=True):
-        for axes, tile, strength in zip(axes_row, row, STRENGTHS, strict=True):
+        for axes, tile, strength in zip(axes_row, row, strengths, strict=True):
             axes.imshow(tile, cmap="gray", vmin=0, vmax=1)
             # A dollar sign would begin mathematics.
             axes.set_title(f"--kernel {word}\n--strength {strength:g}".replace("$", r"\$"), fontsize=8)
