@@ -190,6 +190,19 @@ def test_a_folder_that_is_no_folder(tmp_path):
         io.write(tmp_path / "file" / "a.png", image())
 
 
+@posix
+def test_pipes_and_devices_are_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "null.png").symlink_to("/dev/null")
+    for name in ("pipe.png", "null.png"):
+        with pytest.raises(ImageFileError, match="cannot be written .there is something else than a file"):
+            io.write(tmp_path / name, image())
+    with pytest.raises(FileExistsError), atomic(tmp_path):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["null.png", "pipe.png"]
+    assert (tmp_path / "pipe.png").is_fifo()
+
+
 @pytest.mark.parametrize("name", ["ü" * 120 + ".png", "a" * 251 + ".npy", "x.png"])
 def test_names_of_any_length(tmp_path, name):
     io.write(tmp_path / name, image())

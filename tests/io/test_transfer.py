@@ -50,6 +50,14 @@ def test_encoding_undoes_linearising(transfer, dtype, tolerance):
     np.testing.assert_allclose(forth, x, rtol=0, atol=max(tolerance, 3e-9))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_light_far_above_white_stays_finite(dtype):
+    x = np.array([-1, 0.5, 1]) * np.array(np.finfo(dtype).max, dtype)
+    for transfer in ("srgb", "gamma:2.2", "linear", "gamma:0.5"):
+        assert np.isfinite(linearise(x.astype(dtype), transfer)).all()
+        assert np.isfinite(encode(x.astype(dtype), transfer)).all()
+
+
 @pytest.mark.parametrize("bits", [8, 16])
 def test_every_stored_value_survives(bits):
     codes = np.arange(2**bits)
@@ -63,6 +71,9 @@ def test_what_is_no_curve():
         with pytest.raises(ValueError, match="transfer must be"):
             linearise(np.zeros(2), transfer)
         with pytest.raises(ValueError, match="transfer must be"):
+            encode(np.zeros(2), transfer)
+    for transfer in (None, 2.2, b"srgb"):
+        with pytest.raises(TypeError, match="transfer must be"):
             encode(np.zeros(2), transfer)
     with pytest.raises(TypeError, match="floats on the scale"):
         linearise(np.zeros(2, np.uint8), "srgb")

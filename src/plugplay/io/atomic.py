@@ -7,6 +7,7 @@ the next run removes it.
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import os
@@ -37,7 +38,8 @@ def atomic(target: str | os.PathLike[str], *, mode: int | None = None) -> Iterat
     """Give a temporary path beside `target`; it takes the target's name when all went well and is removed when not.
 
     What was written is on the disk before the name changes. The file gets the permissions `mode`; by default those of
-    the file that it replaces, or what the umask asks for. Leftovers of killed processes in the folder are removed.
+    the file that it replaces, or what the umask asks for. Leftovers of killed processes in the folder are removed. A
+    folder, pipe or device is not replaced: `FileExistsError`.
 
     Examples
     --------
@@ -49,6 +51,8 @@ def atomic(target: str | os.PathLike[str], *, mode: int | None = None) -> Iterat
     ['note.txt']
     """
     target = Path(target)
+    if target.exists() and not target.is_file():  # renaming over /dev/null would make it a file
+        raise FileExistsError(errno.EEXIST, "there is something else than a file", str(target))
     _sweep_once(target.parent)
     # The ending stays, because libraries choose a format by it; nothing else of the name, which may be of any length.
     # Not tempfile.mkstemp: its files are private, whereas an output gets the permissions that the umask asks for.

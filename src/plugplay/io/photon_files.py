@@ -13,6 +13,7 @@ import numpy as np
 from plugplay.arrays.checks import check_integer
 from plugplay.io.errors import ImageFileError
 from plugplay.io.limits import check_size
+from plugplay.io.matlab import is_hdf5, load_variable, variables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,33 +95,12 @@ def _raw(path: Path, frame_shape: tuple[int, int] | None) -> Cube:
     return np.memmap(path, np.uint8, mode="r", shape=(frames, height, row))
 
 
-# Bytes of an element of MATLAB's classes, as `scipy.io.whosmat` calls them.
-_CLASSES = {
-    **dict.fromkeys(("logical", "int8", "uint8", "char"), 1),
-    **dict.fromkeys(("int16", "uint16"), 2),
-    **dict.fromkeys(("int32", "uint32", "single"), 4),
-    **dict.fromkeys(("int64", "uint64", "double"), 8),
-}
-
-
 def _matlab(path: Path, variable: str | None, limit: int | None) -> Cube:
-    from scipy.io import loadmat, whosmat
-
-    try:
-        variables = {name: (shape, kind) for name, shape, kind in whosmat(path)}
-        name = _variable({name: shape for name, (shape, _) in variables.items()}, variable)
-        shape, kind = variables[name]
-        if kind not in _CLASSES:
-            raise ImageFileError(f"its variable {name} is of the class {kind}; an array of numbers is needed")
-        check_size(math.prod(map(int, shape)) * _CLASSES[kind], stored=path.stat().st_size, limit=limit)
-        loaded: NDArray[Any] = loadmat(path, variable_names=[name])[name]
-    except ImageFileError:
-        raise
-    except NotImplementedError:  # how scipy says that it is HDF5
+    if is_hdf5(path):
         return _matlab_hdf5(path, variable, limit)
-    except Exception as error:  # damaged files make scipy raise anything
-        raise ImageFileError(f"not a readable MATLAB file ({error or type(error).__name__})") from None
-    return loaded
+    found = variables(path)
+    name = _variable({name: each.shape for name, each in found.items()}, variable)
+    return load_variable(path, found[name], limit=limit)
 
 
 def _matlab_hdf5(path: Path, variable: str | None, limit: int | None) -> Cube:

@@ -97,7 +97,7 @@ class Metadata:
         if not self.quantisation:
             return None
         # libjpeg multiplies the standard's table by 2 - quality / 50, or by 50 / quality for qualities below 50. The
-        # steps of the standard add up to 3,688, and the 4 x 4 finest, which are cut off at 255 below quality 6 only, to 259.
+        # standard's steps add up to 3,688; the 4 x 4 finest, which are cut off at 255 below quality 6 only, to 259.
         table = self.quantisation[0]
         finest = [table[8 * row + column] for row in range(4) for column in range(4)]
         scale = sum(table) / 3688 if max(table) < 255 else sum(finest) / 259

@@ -8,6 +8,7 @@ A curve is named by a word: ``"linear"``, ``"srgb"``, ``"gamma:2.2"`` (light is 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,31 +36,23 @@ def linearise(image: NDArray[Any], transfer: str) -> NDArray[Any]:
     >>> bool(np.allclose(encode(linearise(x, "srgb"), "srgb"), x, rtol=0, atol=1e-15))
     True
     """
-    values = _floats(image)
-    if transfer == "linear":
-        return values
-    size = np.abs(values)
     if transfer == "srgb":
-        light = np.where(size <= _KNEE, size / _SLOPE, ((size + _OFFSET) / (1 + _OFFSET)) ** _EXPONENT)
-    else:
-        light = size ** _exponent(transfer)
-    signed: NDArray[Any] = np.copysign(light, values, dtype=values.dtype)
-    return signed
+        return _odd(image, lambda c: np.where(c <= _KNEE, c / _SLOPE, ((c + _OFFSET) / (1 + _OFFSET)) ** _EXPONENT))
+    exponent = _exponent(transfer)
+    return _odd(image, lambda c: c**exponent)
 
 
 def encode(light: NDArray[Any], transfer: str) -> NDArray[Any]:
     """Return the values on [0, 1] that stand for linear light; the inverse of `linearise`."""
-    values = _floats(light)
-    if transfer == "linear":
-        return values
-    size = np.abs(values)
     if transfer == "srgb":
-        powered = (1 + _OFFSET) * size ** (1 / _EXPONENT) - _OFFSET
-        encoded = np.where(size <= values.dtype.type(_KNEE / _SLOPE), size * _SLOPE, powered)
-    else:
-        encoded = size ** (1 / _exponent(transfer))
-    signed: NDArray[Any] = np.copysign(encoded, values, dtype=values.dtype)
-    return signed
+        return _odd(
+            light,
+            lambda x: np.where(
+                x <= x.dtype.type(_KNEE / _SLOPE), x * _SLOPE, (1 + _OFFSET) * x ** (1 / _EXPONENT) - _OFFSET
+            ),
+        )
+    exponent = _exponent(transfer)
+    return _odd(light, lambda x: x ** (1 / exponent))
 
 
 def gamma(exponent: float) -> str:
@@ -76,6 +69,10 @@ def gamma(exponent: float) -> str:
 
 
 def _exponent(transfer: str) -> float:
+    if not isinstance(transfer, str):
+        raise TypeError(f"transfer must be 'linear', 'srgb' or 'gamma:' and a number; got {transfer!r}")
+    if transfer == "linear":
+        return 1.0
     kind, _, value = transfer.partition(":")
     try:
         exponent = float(value) if kind == "gamma" else 0.0
@@ -86,8 +83,12 @@ def _exponent(transfer: str) -> float:
     return exponent
 
 
-def _floats(image: NDArray[Any]) -> NDArray[Any]:
-    array = np.asarray(image)
-    if array.dtype.kind != "f":
-        raise TypeError(f"floats on the scale [0, 1] are needed; got an array of {array.dtype}")
-    return array
+def _odd(image: NDArray[Any], curve: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+    """Apply a curve for positive values to values of both signs; what is too large for floats ends at the largest."""
+    values = np.asarray(image)
+    if values.dtype.kind != "f":
+        raise TypeError(f"floats on the scale [0, 1] are needed; got an array of {values.dtype}")
+    with np.errstate(over="ignore"):
+        result = np.minimum(curve(np.abs(values)), np.finfo(values.dtype).max)
+    signed: NDArray[Any] = np.copysign(result, values, dtype=values.dtype)
+    return signed
