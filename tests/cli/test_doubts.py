@@ -73,8 +73,8 @@ def test_doubtful_results_and_complaints_of_the_run(folder, monkeypatch):
     """What the loop says about its result is shown, whatever else is."""
     finished = Plan._finished
 
-    def doubted(plan, result):
-        doubtful = replace(finished(plan, result), status=Status.DOUBTFUL)
+    def doubted(plan, driver):
+        doubtful = replace(finished(plan, driver), status=Status.DOUBTFUL)
         return replace(doubtful, warnings=(*doubtful.warnings, "the image is nearly constant"))
 
     monkeypatch.setattr(Plan, "_finished", doubted)

@@ -11,7 +11,6 @@ from plugplay.cli.jobs import Job
 
 if TYPE_CHECKING:
     from plugplay.cli.sources import Page
-    from plugplay.plan import Plan
     from plugplay.pnp.results import Parameters, Result
 
 __all__ = ["Outcome", "PageFigures", "failure", "page_figures", "plain"]
@@ -105,11 +104,9 @@ def failure(job: Job, error: str) -> str:
     return error if error.startswith((source, printable(source))) else f"{source}: {error}"
 
 
-def page_figures(page: Page, plan: Plan, result: Result, *, single_step: bool) -> PageFigures:
+def page_figures(page: Page, result: Result, *, single_step: bool) -> PageFigures:
     """Take down the figures of a page."""
     status = result.status.name
-    # What was noticed while planning is a note; what the run itself complained about is a doubt.
-    complaints = result.warnings[len(plan.warnings) :]
     return PageFigures(
         result="FINISHED" if single_step and status in ("CONVERGED", "MAX_ITERATIONS") else status,
         advice=str(result.status),
@@ -117,7 +114,7 @@ def page_figures(page: Page, plan: Plan, result: Result, *, single_step: bool) -
         seconds=float(result.history.seconds.sum()),
         parameters=_parameters(result.parameters),
         warnings=result.warnings,
-        doubtful=status in _BAD or bool(complaints),
+        doubtful=status in _BAD,
         quality=_quality(page, result),
     )
 

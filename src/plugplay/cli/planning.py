@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -122,7 +123,19 @@ class Settings:
         return {**decide, "noise": repr(self.noise)}
 
     def plan(self, page: Page, model: Model, *, start: State | None = None) -> Plan:
-        """Return the plan for a page: the file's own numbers go to the function that Python users call."""
+        """Return the plan for a page, from the beginning or from where an interrupted run stopped."""
+        plan = self._prepared(page, model, start, None)
+        if start is None:
+            return plan
+        # The lambda that led there, sigma² rho, may not be the one that is chosen at first: it was searched for, or
+        # the data contradicted the assumed noise.
+        (low, high), (black, white) = plan.parameters.data_range or (0, 1), plan.parameters.working_range or (0, 1)
+        gain = (high - low) / (white - black)
+        lam = float(start.history.sigma[-1] ** 2 * start.history.rho[-1]) / gain**2
+        return plan if math.isclose(lam, plan.parameters.lam, rel_tol=1e-6) else self._prepared(page, model, start, lam)
+
+    def _prepared(self, page: Page, model: Model, start: State | None, lam: float | None) -> Plan:
+        """Hand the file's own numbers to the function that Python users call."""
         import plugplay as pp
 
         return pp.prepare(
@@ -134,7 +147,8 @@ class Settings:
             iteration=self.iteration,
             max_iter=self.max_iter,
             tol=self.tol,
-            tune="sure" if self.tune == "sure" else None,
+            lam=lam,
+            tune="sure" if self.tune == "sure" and start is None else None,
             rng=None if self.tune is None else self.seed,
             data_range=self.data_range,
             channel_axis=page.channel_axis,
@@ -150,9 +164,11 @@ class Settings:
         return self.denoiser if self.weights is None else denoisers.get(self.denoiser, weights=self.weights)
 
     def _check_weights(self, weights: Path) -> None:
-        from plugplay.denoisers.base import accepts_option
-
-        if not accepts_option(self.denoiser, "weights"):
-            raise UsageError(f"--weights: the denoiser {self.denoiser!r} takes none; it goes with learned denoisers")
         if not weights.is_file():
             raise UsageError(f"--weights: there is no file {weights}")
+        try:
+            _ = self._denoiser
+        except TypeError:
+            raise UsageError(
+                f"--weights: the denoiser {self.denoiser!r} takes none; it goes with learned denoisers"
+            ) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from plugplay.cli.checkpoints import Checkpoint
 from plugplay.cli.outcomes import PageFigures, page_figures
 from plugplay.cli.progress_display import Display
+from plugplay.pnp.results import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from plugplay.cli.jobs import Job
     from plugplay.cli.notices import Notices
     from plugplay.cli.planning import Settings, Verb
-    from plugplay.cli.sources import Source
+    from plugplay.cli.sources import Page, Source
     from plugplay.plan import Plan
     from plugplay.pnp.results import Parameters, Result
     from plugplay.pnp.state import History, State
@@ -79,11 +80,23 @@ class Restoration:
 
     def _page(self, number: int) -> FloatArray:
         page = self._source.page(number)
-        model = self._verb.model(self._source, page)
-        # A search for lambda, which is most of the work, cannot be resumed.
-        checkpoint = Checkpoint(None if self._settings.tune else self._job.target, self._recipe, number)
+        checkpoint = Checkpoint(self._job.target, self._recipe, number)
         start = checkpoint.load()
-        plan = self._settings.plan(page, model, start=start)
+        plan, result = self._run(page, number, checkpoint, start)
+        if start is not None and result.status is Status.DOUBTFUL:
+            # From a state, a run does not try again with other parameters; from the beginning it does.
+            plan, result = self._run(page, number, checkpoint, None)
+        single = self._verb.name == "denoise" and plan.parameters.max_iter == 1
+        figures = page_figures(page, result, single_step=single)
+        for text in result.warnings or ((figures.advice,) if figures.doubtful else ()):
+            self._notices.add(text, doubtful=figures.doubtful)
+        self.figures.append(figures)
+        if self.first is None:
+            self.first = (result.history, result.parameters)
+        return result.image
+
+    def _run(self, page: Page, number: int, checkpoint: Checkpoint, start: State | None) -> tuple[Plan, Result]:
+        plan = self._settings.plan(page, self._verb.model(self._source, page), start=start)
         for text in plan.warnings:
             self._notices.add(text)
         label, count = self._job.label, self._source.count
@@ -95,18 +108,7 @@ class Restoration:
             quiet=self._quiet,
         )
         with display:
-            result = finish(plan, display, checkpoint)
-        single = self._verb.name == "denoise" and plan.parameters.max_iter == 1
-        figures = page_figures(page, plan, result, single_step=single)
-        for text in result.warnings[len(plan.warnings) :]:
-            self._notices.add(text, doubtful=True)
-        if figures.doubtful and not result.warnings:
-            self._notices.add(figures.advice, doubtful=True)
-        self._notices.doubtful |= figures.doubtful
-        self.figures.append(figures)
-        if self.first is None:
-            self.first = (result.history, result.parameters)
-        return result.image
+            return plan, finish(plan, display, checkpoint)
 
 
 def finish(plan: Plan, display: Display, checkpoint: Checkpoint) -> Result:
