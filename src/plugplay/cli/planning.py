@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from plugplay.models.base import Model
     from plugplay.noise.growing import PoissonGaussian
     from plugplay.plan import Plan
-    from plugplay.pnp.state import State
 
 __all__ = ["Settings", "Verb"]
 
@@ -122,20 +120,8 @@ class Settings:
         }
         return {**decide, "noise": repr(self.noise)}
 
-    def plan(self, page: Page, model: Model, *, start: State | None = None) -> Plan:
-        """Return the plan for a page, from the beginning or from where an interrupted run stopped."""
-        plan = self._prepared(page, model, start, None)
-        if start is None:
-            return plan
-        # The lambda that led there, sigma² rho, may not be the one that is chosen at first: it was searched for, or
-        # the data contradicted the assumed noise.
-        (low, high), (black, white) = plan.parameters.data_range or (0, 1), plan.parameters.working_range or (0, 1)
-        gain = (high - low) / (white - black)
-        lam = float(start.history.sigma[-1] ** 2 * start.history.rho[-1]) / gain**2
-        return plan if math.isclose(lam, plan.parameters.lam, rel_tol=1e-6) else self._prepared(page, model, start, lam)
-
-    def _prepared(self, page: Page, model: Model, start: State | None, lam: float | None) -> Plan:
-        """Hand the file's own numbers to the function that Python users call."""
+    def plan(self, page: Page, model: Model) -> Plan:
+        """Return the plan for a page: the file's own numbers go to the function that Python users call."""
         import plugplay as pp
 
         return pp.prepare(
@@ -147,14 +133,12 @@ class Settings:
             iteration=self.iteration,
             max_iter=self.max_iter,
             tol=self.tol,
-            lam=lam,
-            tune="sure" if self.tune == "sure" and start is None else None,
+            tune="sure" if self.tune == "sure" else None,
             rng=None if self.tune is None else self.seed,
             data_range=self.data_range,
             channel_axis=page.channel_axis,
             reference=page.reference,
             workers=self.workers,
-            start=start,
         )
 
     @functools.cached_property

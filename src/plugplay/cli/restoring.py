@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
+import math
 from typing import TYPE_CHECKING
 
 from plugplay.cli.checkpoints import Checkpoint
 from plugplay.cli.outcomes import PageFigures, page_figures
 from plugplay.cli.progress_display import Display
-from plugplay.pnp.results import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from plugplay.cli.jobs import Job
     from plugplay.cli.notices import Notices
     from plugplay.cli.planning import Settings, Verb
-    from plugplay.cli.sources import Page, Source
+    from plugplay.cli.sources import Source
     from plugplay.plan import Plan
     from plugplay.pnp.results import Parameters, Result
     from plugplay.pnp.state import History, State
 
-__all__ = ["Restoration", "finish"]
+__all__ = ["Restoration", "finish", "follows"]
 
 # A run leaves objects behind that refer to each other, and with them its arrays, which wait for the garbage collector.
 # It counts objects, not bytes: pages with more pixels than this are worth a call.
@@ -80,25 +80,17 @@ class Restoration:
 
     def _page(self, number: int) -> FloatArray:
         page = self._source.page(number)
-        checkpoint = Checkpoint(self._job.target, self._recipe, number)
-        start = checkpoint.load()
-        plan, result = self._run(page, number, checkpoint, start)
-        if start is not None and result.status is Status.DOUBTFUL:
-            # From a state, a run does not try again with other parameters; from the beginning it does.
-            plan, result = self._run(page, number, checkpoint, None)
-        single = self._verb.name == "denoise" and plan.parameters.max_iter == 1
-        figures = page_figures(page, result, single_step=single)
-        for text in result.warnings or ((figures.advice,) if figures.doubtful else ()):
-            self._notices.add(text, doubtful=figures.doubtful)
-        self.figures.append(figures)
-        if self.first is None:
-            self.first = (result.history, result.parameters)
-        return result.image
-
-    def _run(self, page: Page, number: int, checkpoint: Checkpoint, start: State | None) -> tuple[Plan, Result]:
-        plan = self._settings.plan(page, self._verb.model(self._source, page), start=start)
+        plan = self._settings.plan(page, self._verb.model(self._source, page))
         for text in plan.warnings:
             self._notices.add(text)
+        # A search for lambda, which is most of the work, cannot be resumed.
+        checkpoint = Checkpoint(None if self._settings.tune else self._job.target, self._recipe, number)
+        start = checkpoint.load()
+        if start is not None:
+            if follows(plan.parameters, start):
+                plan = plan.resumed(start)
+            else:
+                start = None
         label, count = self._job.label, self._source.count
         display = Display(
             label if count == 1 else f"{label}, page {number + 1}/{count}",
@@ -108,7 +100,26 @@ class Restoration:
             quiet=self._quiet,
         )
         with display:
-            return plan, finish(plan, display, checkpoint)
+            result = finish(plan, display, checkpoint)
+        single = self._verb.name == "denoise" and plan.parameters.max_iter == 1
+        figures = page_figures(page, result, single_step=single)
+        for text in result.warnings or ((figures.advice,) if figures.doubtful else ()):
+            self._notices.add(text, doubtful=figures.doubtful)
+        self.figures.append(figures)
+        if self.first is None:
+            self.first = (result.history, result.parameters)
+        return result.image
+
+
+def follows(parameters: Parameters, state: State) -> bool:
+    """Tell whether a state was reached with the lambda of these parameters, which is sigma² rho.
+
+    If the data contradicted the assumed noise, a run begins anew with another, and must do so again.
+    """
+    (low, high), (black, white) = parameters.data_range or (0, 1), parameters.working_range or (0, 1)
+    gain = (high - low) / (white - black)
+    used = float(state.history.sigma[-1] ** 2 * state.history.rho[-1]) / gain**2
+    return math.isclose(used, parameters.lam, rel_tol=1e-6)
 
 
 def finish(plan: Plan, display: Display, checkpoint: Checkpoint) -> Result:
