@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from skimage import data
 
+import plugplay as pp
 from plugplay import io
 from plugplay.cli.checkpoints import Checkpoint, remove_checkpoints
 from plugplay.io import ImageFile
@@ -19,7 +20,9 @@ SLOW = ("-k", "motion:15,30", "--boundary", "circular", "--noise", "0.02", "--de
 
 def write_scene(folder):
     """Write an image that takes its time."""
-    io.write(folder / "a.png", ImageFile.of(np.kron(data.camera(), np.ones((2, 2), np.uint8))))
+    scene = np.kron(data.camera(), np.ones((2, 2))) / 255
+    blurred = pp.models.Deblurring(pp.kernels.motion(15, 30)).simulate(scene, noise=0.02, rng=0)
+    io.write(folder / "a.png", ImageFile.of((np.clip(blurred, 0, 1) * 255).round().astype(np.uint8)))
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,8 @@ class Restoration:
 def follows(parameters: Parameters, state: State) -> bool:
     """Tell whether a state was reached with the lambda of these parameters, which is sigma² rho.
 
-    If the data contradicted the assumed noise, a run begins anew with another, and must do so again.
+    If the data contradict the assumed noise, a run begins anew with another lambda. Only states before that lead to the
+    same result again.
     """
     (low, high), (black, white) = parameters.data_range or (0, 1), parameters.working_range or (0, 1)
     gain = (high - low) / (white - black)
@@ -130,12 +131,12 @@ def finish(plan: Plan, display: Display, checkpoint: Checkpoint) -> Result:
         while True:
             state = next(states)
             display.update(state)
-            if plan.parameters.max_iter > 1:
+            if plan.parameters.max_iter > 1 and follows(plan.parameters, state):
                 checkpoint.update(state)
     except StopIteration as end:
         result: Result = end.value
         return result
     except (KeyboardInterrupt, SystemExit):
-        if state is not None:
+        if state is not None and follows(plan.parameters, state):
             checkpoint.save(state)
         raise
