@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from skimage import data
 
 import plugplay as pp
 from plugplay import io
@@ -14,47 +13,63 @@ from plugplay.cli.checkpoints import Checkpoint, remove_checkpoints
 from plugplay.io import ImageFile
 from plugplay.pnp.iterations import first_state
 
-# Nothing in this restoration has a memory, so that the bits can be compared.
-SLOW = ("-k", "motion:15,30", "--boundary", "circular", "--noise", "0.02", "--denoiser", "tv", "--max-iter", "9")
+# Slow by itself, whatever the machine; and without a memory, so that the bits can be compared.
+PLUGIN = """
+import time
+import scipy.ndimage
 
+def make():
+    return denoise
 
-def write_scene(folder):
-    """Write an image that takes its time."""
-    scene = np.kron(data.camera(), np.ones((2, 2))) / 255
-    blurred = pp.models.Deblurring(pp.kernels.motion(15, 30)).simulate(scene, noise=0.02, rng=0)
-    io.write(folder / "a.png", ImageFile.of((np.clip(blurred, 0, 1) * 255).round().astype(np.uint8)))
+def denoise(image, sigma):
+    time.sleep(0.5)
+    return scipy.ndimage.gaussian_filter(image, 5 * sigma)
+"""
+DEBLUR = ("deblur", "a.png", "-o", "b.tif", "-k", "motion:5,30", "--boundary", "circular", "--noise", "0.02")
+OPTIONS = ("--denoiser", "slow", "--depth", "float", "--max-iter", "12", "--tol", "0")
 
 
 @pytest.fixture(scope="module")
-def straight(tmp_path_factory, run):
-    """The result of a run without interruption."""
-    folder = tmp_path_factory.mktemp("straight")
-    write_scene(folder)
-    done = run("deblur", "a.png", "-o", "b.tif", "--depth", "float", *SLOW, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return io.read(folder / "b.tif").pixels
+def slow(tmp_path_factory, environment):
+    """An environment with a denoiser that takes its time."""
+    folder = tmp_path_factory.mktemp("plugin")
+    (folder / "slow.py").write_text(PLUGIN)
+    (folder / "slow-1.0.dist-info").mkdir()
+    (folder / "slow-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1.0\n")
+    (folder / "slow-1.0.dist-info/entry_points.txt").write_text("[plugplay.denoisers]\nslow = slow:make\n")
+    return {**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}:{folder}"}
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_restoration_goes_on(started, run, command, environment, tmp_path, straight, sent):
-    write_scene(tmp_path)
-    arguments = ("deblur", "a.png", "-o", "b.tif", "--depth", "float", *SLOW)
-    process = started([*command, *arguments], environment, cwd=tmp_path)
-    while not list(tmp_path.glob(".plugplay-checkpoint-*.npz")):
+def test_an_interrupted_restoration_goes_on(started, command, slow, tmp_path, camera, sent):
+    blurred = pp.models.Deblurring(pp.kernels.motion(5, 30)).simulate(camera, noise=0.02, rng=0)
+    pixels = (np.clip(blurred, 0, 1) * 255).round().astype(np.uint8)
+    for folder in ("straight", "interrupted"):
+        (tmp_path / folder).mkdir()
+        io.write(tmp_path / folder / "a.png", ImageFile.of(pixels))
+    words = [*command, *DEBLUR, *OPTIONS]
+    straight = started(words, slow, cwd=tmp_path / "straight")
+    folder = tmp_path / "interrupted"
+    process = started(words, slow, cwd=folder)
+    while not list(folder.glob(".plugplay-checkpoint-*.npz")):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(sent)
     _, told = process.communicate(timeout=120)
     assert process.returncode == (130 if sent == signal.SIGINT else -sent)
     assert ("0 of 1 done; rerun to resume" in told) == (sent == signal.SIGINT)
-    assert not (tmp_path / "b.tif").exists()
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    resumed = re.search(r"resuming after iteration (\d+)", done.stderr)
+    assert not (folder / "b.tif").exists()
+    again = started(words, slow, cwd=folder)
+    _, told = again.communicate(timeout=120)
+    assert again.returncode == 0, told
+    resumed = re.search(r"resuming after iteration (\d+)", told)
     assert resumed is not None
     assert int(resumed[1]) >= 1
-    np.testing.assert_array_equal(io.read(tmp_path / "b.tif").pixels, straight)
-    assert not list(tmp_path.glob(".plugplay-checkpoint-*"))
+    _, told = straight.communicate(timeout=120)
+    assert straight.returncode == 0, told
+    assert "resuming" not in told
+    np.testing.assert_array_equal(io.read(folder / "b.tif").pixels, io.read(tmp_path / "straight/b.tif").pixels)
+    assert not list(folder.glob(".plugplay-checkpoint-*"))
 
 
 def test_checkpoints_take_little_of_the_time(tmp_path, monkeypatch):
