@@ -101,19 +101,15 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
     return certain if certain > CONTRADICTION * noise else None
 
 
-def clip_of(
-    clip: object, chosen: tuple[float, float] | None, unit: NDArray[Any], scale: Scale
-) -> tuple[float, float] | None:
-    """Return the range of the denoiser's input on the working scale; it never cuts off what was observed."""
+def clip_of(clip: object, chosen: tuple[float, float] | None, scale: Scale) -> tuple[float, float] | None:
+    """Return the range of the denoiser's input on the working scale."""
     if clip is None:
         return None
     if not isinstance(clip, str):
         return scale.interval_to_working(check_interval(clip, "clip"))
     check_choice(clip, "clip", ("auto",))
-    if chosen is None or scale.is_nominal:
-        return chosen
-    finite = unit[np.isfinite(unit)]
-    return min(chosen[0], float(finite.min())), max(chosen[1], float(finite.max()))
+    # Where black and white come from the data they are no limits: a star restored to a point is far above them.
+    return chosen if scale.is_nominal else None
 
 
 def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...]) -> tuple[str, ...]:
