@@ -341,7 +341,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clip_of(clip, choice.clip, scale),
+        clip=clip_of(clip, choice.clip, scale, unit),
         iteration=way.name,
         last_sigma=choice.last_sigma,
     )
@@ -369,7 +369,7 @@ def prepare(
         _reference=None if reference is None else checked_reference(reference, data_term, conversion),
         _workers=threads,
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
-        _watch=watch_for(data_term, traits, unit, level, described),
+        _watch=watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
         _case=case if lam is None and tune is None and start is None and not single else None,
     )
     if plan._case is not None and isinstance(noise, int | float) and traits.observes == "intensities":
