@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, U
 
 import numpy as np
 
-from plugplay import denoisers, kernels
+from plugplay import kernels
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_choice, check_mask, numeric_array
 from plugplay.io.photons import PhotonCounts, count_ones
@@ -336,8 +336,6 @@ def single_photon(
     if axes.image_channel is not None:
         options["channel_axis"] = axes.image_channel + 1  # behind that of ones and trials
         counts = np.moveaxis(counts, -1, axes.image_channel + 1)
-    if options.get("denoiser", "bm3d") == "bm3d":  # the third stage pays most where there is only one call
-        options["denoiser"] = denoisers.get("bm3d", stages=3)
     return restore(counts, StabilisedPhotons.of(model), **options)
 
 

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["photon"]
 
 
+class Method(StrEnum):
+    """How the image is made of the counts."""
+
+    AUTO = "auto"
+    ONE_SHOT = "one-shot"
+    LOOP = "loop"
+
+
 class BitOrder(StrEnum):
     """Which bit of a byte is the first of eight jots."""
 
@@ -59,6 +67,10 @@ def photon(
     threshold: Annotated[int, typer.Option(min=1, help="Photons that a jot needs to fire.")] = 1,
     dark: Annotated[float, typer.Option(min=0, help="Dark counts per jot and frame.")] = 0.0,
     efficiency: Annotated[float, typer.Option(help="Share of the photons that are detected.")] = 1.0,
+    method: Annotated[
+        Method,
+        typer.Option(help="one-shot denoises the counts once, loop is the paper's; auto takes what suits the cube."),
+    ] = Method.AUTO,
 ) -> None:
     """Make an image of binary frames (NPY, MAT or BIN) of any size.
 
@@ -83,7 +95,9 @@ def photon(
         variable=variable,
     )
     sensor = Sensor(gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
-    run(common, Photon(layout, sensor, mask), accepts=_is_cube, suffix="png")
+    asked = any(value is not None for value in (common.max_iter, common.tol)) or common.iteration != "admm"
+    chosen = Method.LOOP if method is Method.AUTO and asked else method
+    run(common, Photon(layout, sensor, mask, chosen.value), accepts=_is_cube, suffix="png")
 
 
 @dataclass(frozen=True)
@@ -121,11 +135,14 @@ class Photon:
         What the sensor does.
     mask : Path, optional
         White where a jot works; a file or a folder.
+    method : {"auto", "one-shot", "loop"}
+        As in `plugplay.single_photon`.
     """
 
     layout: Layout
     sensor: Sensor
     mask: Path | None
+    method: str
     name: str = "photon"
 
     def files(self) -> dict[str, Path]:
@@ -134,7 +151,7 @@ class Photon:
 
     def options(self) -> dict[str, Any]:
         """Return what decides about the result."""
-        return {"layout": asdict(self.layout), "sensor": asdict(self.sensor)}
+        return {"layout": asdict(self.layout), "sensor": asdict(self.sensor), "method": self.method}
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
         """Count the ones of a cube."""
@@ -174,9 +191,13 @@ class Photon:
         """Return the sensor."""
         from plugplay.cli.sources import PhotonSource
         from plugplay.models.single_photon import CountedSinglePhoton
+        from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 
         assert isinstance(source, PhotonSource)  # `read` made it
-        return CountedSinglePhoton(
+        # One denoising, unless jots are missing or the loop is asked for.
+        once = self.method == "one-shot" or (self.method == "auto" and are_stable(source.counts.trials))
+        sensor = StabilisedPhotons if once else CountedSinglePhoton
+        return sensor(
             source.counts.oversampling,
             frames=source.counts.frames,
             gain=self.sensor.gain,
