@@ -5,6 +5,7 @@ from plugplay.models.deblurring import Deblurring
 from plugplay.models.denoising import Denoising
 from plugplay.models.inpainting import Inpainting
 from plugplay.models.likelihoods.gaussian import LeastSquares
+from plugplay.models.linear import Linear
 from plugplay.models.single_photon import SinglePhoton
 from plugplay.models.super_resolution import SuperResolution
 from plugplay.traits import Traits
@@ -15,6 +16,7 @@ __all__ = [
     "Denoising",
     "Inpainting",
     "LeastSquares",
+    "Linear",
     "LinearGaussianModel",
     "Model",
     "SinglePhoton",
