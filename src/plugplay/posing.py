@@ -90,7 +90,7 @@ def posed(
         level = noise_behind(traits, estimate_noise(y, mask=traits.observed).sigma)
         return data_term, level, level / scale.gain
     given = check_number(noise, "noise", minimum=0)
-    if given * scale.gain >= 1:
+    if given * scale.gain >= 1 and traits.observes != "projections":
         low, high = scale.working
         raise ValueError(
             f"noise must be below the width of the image's range, {low:g} to {high:g}; got {noise!r}. It is a standard "

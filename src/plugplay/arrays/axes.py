@@ -90,8 +90,8 @@ class Axes:
     @property
     def _image_channel(self) -> int | None:
         """The axis of the channels in the restored image, from which the leading axes are gone."""
-        if self.channel is None:
-            return None
+        if not self.channel:  # none, or in front of everything
+            return self.channel
         return max(self.channel - self.leading, 0)
 
 

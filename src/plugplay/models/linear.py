@@ -80,9 +80,7 @@ class Linear(LinearGaussianModel):
     #: What G makes of a fixed random image: tells one operator from another in fingerprints.
     probe: NDArray[np.float64]
 
-    def __init__(
-        self, operator: Any, *, shape: Sequence[int], observation_shape: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, operator: Any, *, shape: Sequence[int], observation_shape: Sequence[int] | None = None) -> None:
         matrix = _checked_operator(operator)
         samples, pixels = (int(n) for n in matrix.shape)
         image = _checked_shape(shape, "shape", pixels, "columns")
@@ -109,7 +107,7 @@ class Linear(LinearGaussianModel):
 
     @functools.cached_property
     def constant_gain(self) -> float | None:
-        """c if G maps a constant image of 1 to a constant c; None if it does not."""
+        """What G makes of a constant image of 1, if that is constant too; else None."""
         return constant_gain_of(self.forward(np.ones(self.shape)))
 
     @property
