@@ -92,7 +92,7 @@ def test_no_module_is_too_long(package):
 def test_the_drawing_shows_what_happens():
     """Every function on the way of a file and of an array is drawn; nothing is drawn that is not on it."""
     assert DRAWING.read_text(encoding="utf-8") == drawn(*journeys()), (
-        "the way through the package has changed: run python docs/tools/draw_architecture.py and read docs/architecture.md"
+        "the way has changed: run python docs/tools/draw_architecture.py, and read docs/architecture.md again"
     )
 
 
