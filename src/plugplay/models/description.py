@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model, ProxSession
 
 __all__ = [
+    "Traits",
     "check_model_protocol",
     "constant_gain_of",
     "declared_lipschitz",
