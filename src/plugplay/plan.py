@@ -145,6 +145,8 @@ class Plan:
                 driver = plan._driver(progress)
             for rerun in range(MAX_RERUNS + 1):
                 yield from plan._states(driver)
+                if driver.status is Status.STOPPED:  # inside the denoiser
+                    break
                 if kept is not None and not was_noise(kept[1].state.image, driver.state.image):
                     plan, driver = kept  # what looked like noise is texture
                     break

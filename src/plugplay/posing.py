@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ __all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "notic
 _KEEPS_CONSTANTS = 1e-6
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
+# What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
+UNKNOWN_NOISE = 3 / 255
 
 
 def scale_of(
@@ -68,7 +71,7 @@ def posed(
     if traits.observes == "counts":
         if noise is not None:
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
-        return model.data_term(y), 0.0, None
+        return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
     if isinstance(noise, PoissonGaussian):
         if not traits.pointwise:
@@ -87,7 +90,8 @@ def posed(
                 f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
                 "standard deviation with noise="
             )
-        level = noise_behind(traits, estimate_noise(y, mask=traits.observed).sigma)
+        estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+        level = noise_behind(traits, estimate.sigma if math.isfinite(estimate.uncertainty) else UNKNOWN_NOISE)
         return data_term, level, level / scale.gain
     given = check_number(noise, "noise", minimum=0)
     if given * scale.gain >= 1 and traits.observes != "projections":
@@ -105,7 +109,7 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
     Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
     sharp. So it is only ever raised, and only as far as the estimate is certain.
     """
-    estimate = estimate_noise(y, mask=traits.observed)
+    estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
     certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty)
     return certain if certain > CONTRADICTION * noise else None
 

@@ -53,6 +53,8 @@ class Traits(Fingerprinted):
     weight : float, optional
         The natural lambda: 1 if f is a complete negative log-likelihood. None if f is :math:`\tfrac12 \|Gx - y\|^2`,
         whose natural weight is the variance of the noise.
+    noise : float, optional
+        Standard deviation of the noise, if the model knows it; else it is given or estimated.
     observed : array of bool, optional
         True where the observation counts, in its shape; None means everywhere.
 
@@ -74,6 +76,7 @@ class Traits(Fingerprinted):
     pointwise: bool = False
     leaves: Leaves = "coloured"
     weight: float | None = None
+    noise: float | None = None
     observed: BoolArray | None = None
 
     def __post_init__(self) -> None:

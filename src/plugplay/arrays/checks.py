@@ -28,6 +28,9 @@ __all__ = [
     "numeric_array",
 ]
 
+# The squares of a whole image of such values still have a sum.
+MAX_PIXEL = 1e140
+
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -64,6 +67,8 @@ def float_image(value: ArrayLike, name: str, *, finite: bool = True, spatial_ndi
         array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
     if finite:
         check_finite(array, name)
+        if array.dtype == np.float64 and array.size and max(abs(array.max()), abs(array.min())) > MAX_PIXEL:
+            raise ValueError(f"{name} has values beyond {MAX_PIXEL:g}, whose squares are no numbers any more")
     return array
 
 
@@ -119,7 +124,10 @@ def check_number(
     """Return `value` as a finite float within ``[minimum, maximum]`` and strictly within ``(above, below)``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; got {value!r} of type {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number that a float can hold; got an integer far beyond") from None
     low = f"> {above:g}" if above is not None else f">= {minimum:g}" if minimum > -math.inf else ""
     high = f"< {below:g}" if below is not None else f"<= {maximum:g}" if maximum < math.inf else ""
     inside = (

@@ -149,7 +149,14 @@ class LinearGaussianModel(ABC, Fingerprinted):
         return noise
 
 
-def check_step(v: FloatArray, rho: float, shape: tuple[int, ...]) -> None:
-    """Check the arguments of a proximal step."""
-    check_number(rho, "rho", above=0)
+# Below it 1 / rho is no number any more in single precision.
+MIN_RHO = 1e-30
+
+
+def check_step(v: FloatArray, rho: float, shape: tuple[int, ...]) -> float:
+    """Check the arguments of a proximal step, and return rho as a float."""
+    weight = check_number(rho, "rho", above=0)
+    if weight < MIN_RHO:
+        raise ValueError(f"rho must be at least {MIN_RHO:g}; got {rho!r}")
     check_same_shape(v, shape, "v", "the unknown image")
+    return weight

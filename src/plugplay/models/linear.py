@@ -197,7 +197,7 @@ class LinearTerm(LeastSquares):
 
     def step(self, v: FloatArray, rho: float, guess: FloatArray, rtol: float) -> tuple[FloatArray, Solution]:
         """Return the proximal step, starting from a guess of x - v, and how it was found."""
-        check_step(v, rho, self.shape)
+        rho = check_step(v, rho, self.shape)
         target = v.astype(np.float64)
         model = self.model
         solution = conjugate_gradients(

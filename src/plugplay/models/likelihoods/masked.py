@@ -71,7 +71,7 @@ class MaskedTerm(LeastSquares):
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to a relative residual of 1e-6."""
-        check_step(v, rho, self.shape)
+        rho = check_step(v, rho, self.shape)
         return self._exact.step(v, rho, None, RELATIVE_RESIDUAL)[0]
 
     def session(self, rtol: float = RELATIVE_RESIDUAL) -> MaskedTermSession:
@@ -210,7 +210,7 @@ class MaskedTermSession:
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
-        check_step(v, rho, self._system.shape)
+        rho = check_step(v, rho, self._system.shape)
         weight = self._system.y.dtype.type(rho)
         guess = None if self._scaled is None else self._scaled / weight
         x, w, solutions = self._system.step(v, rho, guess, self._rtol)
