@@ -199,7 +199,15 @@ class Plan:
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
             _watch=replace(self._watch, noise=noise),
+            _start=None if isinstance(self._start, State) else self._start,
         )
+
+    def resumed(self, state: State) -> Plan:
+        """Return the plan that goes on from a state which an earlier run of it has reached.
+
+        Otherwise nothing changes: where the data contradict the assumed noise, the run that follows begins anew.
+        """
+        return replace(self, _start=state)
 
     def image(self, state: State) -> FloatArray:
         """Return the restored image as it is in `state`, in the units and with the axes of ``Result.image``."""

@@ -172,4 +172,4 @@ def watch_for(
     seen = y if traits.observed is None else y[traits.observed]
     # How much an image varies cannot be told from sums of its pixels.
     contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
-    return Watch(data_term, traits.observed, noise, contrast)
+    return Watch(data_term, traits.observed, noise, contrast, noise)
