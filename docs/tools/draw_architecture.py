@@ -1,7 +1,8 @@
 """Draw ``docs/images/architecture.svg``: the floors of plugplay, and the way of a file and of an array through them.
 
-Run ``python docs/tools/draw_architecture.py``. Nothing is written down by hand but the table of floors, which
-``tests/test_architecture.py`` checks against the imports. The way is recorded: a tiny 16-bit TIFF and a tiny array are
+Run ``python docs/tools/draw_architecture.py``. Written down by hand are the table of floors, which
+``tests/test_architecture.py`` checks against the imports, and four functions that are shown although their own room
+calls them (`SPINE`), if they are entered. The way is recorded: a tiny 16-bit TIFF and a tiny array are
 deblurred under `sys.setprofile`, and every function by which one room of the package enters another is noted, in the
 order of first entry. Checks of arguments (``arrays.checks``), which everybody calls, and properties are left out.
 """
