@@ -324,7 +324,9 @@ def single_photon(
         sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
     model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
     check_choice(method, "method", ("auto", "one-shot", "loop"))
-    wants_loop = any(options.get(name) is not None for name in _LOOP_OPTIONS)
+    wants_loop = options.get("iteration", "admm") != "admm" or any(
+        options.get(name) is not None for name in _LOOP_OPTIONS
+    )
     if method == "loop" or (method == "auto" and wants_loop):
         return restore(observed, model, **options)
     axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
@@ -340,7 +342,7 @@ def single_photon(
 
 
 # Options that only mean something to a loop.
-_LOOP_OPTIONS = ("lam", "schedule", "iteration", "start", "max_iter", "tol", "tune")
+_LOOP_OPTIONS = ("lam", "schedule", "start", "max_iter", "tol", "tune")
 
 
 def _frames_of(bits: NDArray[Any], options: RestoreOptions) -> tuple[NDArray[Any], int]:

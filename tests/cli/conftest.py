@@ -33,6 +33,5 @@ def started():
 
     yield start
     for process in processes:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+        process.kill()
+        process.__exit__(None, None, None)  # closes its pipes, and waits

@@ -79,6 +79,8 @@ class Watch:
         Standard deviation of the observation.
     first_noise : float
         The noise that was assumed at first, before a run suggested more.
+    bounded : bool
+        Whether the range of the image is known, so that what is clipped tells something.
     """
 
     data_term: DataTerm
@@ -86,9 +88,12 @@ class Watch:
     noise: float
     contrast: float
     first_noise: float
+    bounded: bool
 
     def winds_up(self, history: History) -> bool:
         """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
+        if not self.bounded:
+            return False
         dual, move = history.dual[TELLING], history.denoiser_move[TELLING]
         return bool(np.any(dual > MAX_DUAL_PER_MOVE * move))
 
