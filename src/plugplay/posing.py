@@ -47,6 +47,14 @@ def scale_of(
         if data_range is not None:
             raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
         return Scale(0.0, 1.0, integer=True)
+    if traits.observes == "projections":
+        scale = Scale.nominal_of(observed.dtype, data_range)
+        if scale.low != 0:
+            raise ValueError(
+                f"data_range must begin at 0, because {type(model).__name__} does not map a constant image to a "
+                f"constant; got ({scale.low:g}, {scale.high:g})"
+            )
+        return scale
     if isinstance(noise, PoissonGaussian):  # the transform that makes the noise uniform brings a range of its own
         return Scale.nominal_of(observed.dtype, data_range)
     gain = traits.constant_gain
@@ -77,11 +85,16 @@ def posed(
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
         return term, stabiliser.noise, known
     if noise is None or noise == "auto":
+        if traits.observes == "projections":
+            raise ValueError(
+                f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
+                "standard deviation with noise="
+            )
         estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
         level = noise_behind(traits, _safe(estimate))
         return data_term, level, level / scale.gain
     given = check_number(noise, "noise", minimum=0)
-    if given * scale.gain >= 1:
+    if given * scale.gain >= 1 and traits.observes != "projections":
         low, high = scale.working
         raise ValueError(
             f"noise must be below the width of the image's range, {low:g} to {high:g}; got {noise!r}. It is a standard "
@@ -165,4 +178,6 @@ def watch_for(
     if not isinstance(described, float):
         return None
     seen = y if traits.observed is None else y[traits.observed]
-    return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)), noise, bounded)
+    # How much an image varies cannot be told from sums of its pixels.
+    contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
+    return Watch(data_term, traits.observed, noise, contrast, noise, bounded)
