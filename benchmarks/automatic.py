@@ -67,7 +67,8 @@ class Case:
 @cache
 def fingerprint(part: str) -> str:
     """Return what changes when the code changes that a part of the figures depends on."""
-    digest = hashlib.sha256()
+    here = Path(__file__).parent
+    digest = hashlib.sha256(b"".join((here / name).read_bytes() for name in ("degradations.py", "photographs.py")))
     root = Path(pp.__file__).parent
     for name in CODE[part]:
         for path in sorted((root / name).rglob("*.py")) if (root / name).is_dir() else [root / name]:

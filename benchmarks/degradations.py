@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import fourier_shift
+from scipy.optimize import minimize
 from scipy.signal import fftconvolve
-from skimage.registration import phase_cross_correlation
 
 Array = NDArray[np.float64]
 Density = Callable[[Array, Array], Array]
@@ -198,12 +198,15 @@ def truth(scene: Array) -> Array:
 def psnr(image: Array, reference: Array, *, registered: bool = False) -> float:
     """Return the PSNR, after moving the image by fractions of a pixel to where it belongs, if asked to."""
     if registered:
-        gray = [a if a.ndim == 2 else a.mean(axis=-1) for a in (reference, image)]
         inner = slice(REGISTERED_BORDER, -REGISTERED_BORDER)
-        offset = phase_cross_correlation(*(a[inner, inner] for a in gray), upsample_factor=20)[0]
-        if np.abs(offset).max() <= 1:  # farther off, it was not found
-            image = moved(image, offset)
-        image, reference = image[inner, inner], reference[inner, inner]
+        reference = reference[inner, inner]
+
+        def error(offset: Array) -> float:
+            return float(np.mean((moved(image, offset)[inner, inner] - reference) ** 2))
+
+        simplex = 0.3 * np.array([[-1, -1], [1, -1], [0, 1]])
+        found = minimize(error, np.zeros(2), method="Nelder-Mead", options={"initial_simplex": simplex, "xatol": 0.01})
+        image = moved(image, found.x)[inner, inner]
     return -10 * math.log10(max(float(np.mean((image - reference) ** 2)), 1e-12))
 
 
