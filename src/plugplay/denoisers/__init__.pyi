@@ -1,0 +1,13 @@
+from .base import Denoiser as Denoiser
+from .base import DenoiserInfo as DenoiserInfo
+from .base import ProblemTraits as ProblemTraits
+from .base import SessionDenoiser as SessionDenoiser
+from .base import available as available
+from .base import get as get
+from .base import min_sigma_of as min_sigma_of
+from .base import open_session as open_session
+from .base import per_channel as per_channel
+from .base import prepare_denoiser as prepare_denoiser
+from .base import sliced as sliced
+from .bm3d import BM3D as BM3D
+from .learned.adapter import from_torch as from_torch
