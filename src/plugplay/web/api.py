@@ -62,6 +62,7 @@ class Api:
             ("POST", "/api/jobs", self.submit),
             ("GET", "/api/jobs/{id}", self.job),
             ("DELETE", "/api/jobs/{id}", self.end_job),
+            ("POST", "/api/jobs/{id}/cancel", self.cancel_job),
             ("GET", "/api/jobs/{id}/events", self.events),
             ("GET", "/api/jobs/{id}/preview", self.job_preview),
             ("GET", "/api/jobs/{id}/before", self.job_before),
@@ -209,12 +210,17 @@ class Api:
     async def end_job(self, request: Request) -> Response:
         """Cancel a job, or remove one that has ended."""
         job = self._job(request)
-        if job.status.ended:
-            self._service.jobs.forget(job)
-            return Response(status_code=204)
+        if not job.status.ended:
+            return await self.cancel_job(request)
+        self._service.jobs.forget(job)
+        return Response(status_code=204)
+
+    async def cancel_job(self, request: Request) -> Response:
+        """Cancel a job; one that has just ended is left as it is."""
+        job = self._job(request)
         self._service.jobs.cancel(job)
         while not job.status.ended:
-            await job.wait(5.0)
+            await job.wait(1.0)
         return JSONResponse(self._service.describe(job))
 
     async def events(self, request: Request) -> Response:

@@ -111,6 +111,10 @@ def description() -> dict[str, Any]:
             ),
             "parameters": [_path("id")],
         },
+        "/api/jobs/{id}/cancel": {
+            "post": _operation("Cancel a job; never removes a result", {"200": _body("The job", job)}),
+            "parameters": [_path("id")],
+        },
         "/api/jobs/{id}/events": {
             "get": _operation(
                 "Hear of every change, as server-sent events of the type job; ends with the job",

@@ -26,6 +26,7 @@ __all__ = ["ROLES", "Service"]
 ROLES = ("image", "kernel", "mask", "reference")
 SWEEP_SECONDS = 600
 INSPECT_SECONDS = 120
+HEAD_START_SECONDS = 0.5
 
 
 class Service:
@@ -46,7 +47,7 @@ class Service:
 
     def start(self) -> None:
         """Start the workers and the housekeeping, without waiting for them."""
-        for coroutine in (self.quick.start(), self.steady.start(), self.jobs.run(), self._sweep()):
+        for coroutine in (self._start_workers(), self.jobs.run(), self._sweep()):
             self._tasks.add(asyncio.create_task(coroutine))
 
     async def close(self) -> None:
@@ -153,6 +154,12 @@ class Service:
             "warnings": outcome.get("warnings", []),
             "pages": [{k: v for k, v in page.items() if k != "curve"} for page in outcome.get("pages", ())],
         }
+
+    async def _start_workers(self) -> None:
+        # The page comes first; whoever asks for a worker earlier gets it earlier.
+        await asyncio.sleep(HEAD_START_SECONDS)
+        await self.quick.start()
+        await self.steady.start()
 
     async def _sweep(self) -> None:
         while True:
