@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from plugplay.web import uploads
-from plugplay.web.crew import WorkerLost, WorkError
+from plugplay.web.crew import WorkerLostError, WorkError
 from plugplay.web.examples import EXAMPLES
 from plugplay.web.jobs import Job, JobStatus, QueueFull, updates
 from plugplay.web.messages import Preview, View
@@ -72,7 +72,7 @@ class Api:
         ]
         return [Route(path, _answering(endpoint), methods=[method]) for method, path, endpoint in table]
 
-    async def about(self, request: Request) -> Response:
+    async def about(self, _: Request) -> Response:
         """Tell what the page can offer."""
         from plugplay import __version__, denoisers
 
@@ -80,7 +80,7 @@ class Api:
         examples = [{"name": e.name, "title": e.title, "text": e.text} for e in EXAMPLES]
         return JSONResponse({"version": __version__, "denoisers": names, "examples": examples})
 
-    async def openapi(self, request: Request) -> Response:
+    async def openapi(self, _: Request) -> Response:
         """Describe this interface."""
         return JSONResponse(description())
 
@@ -219,7 +219,7 @@ class Api:
         """Cancel a job; one that has just ended is left as it is."""
         job = self._job(request)
         self._service.jobs.cancel(job)
-        while not job.status.ended:
+        while self._service.jobs.is_active(job):
             await job.wait(1.0)
         return JSONResponse(self._service.describe(job))
 
@@ -358,7 +358,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
             return _error(error.status, str(error), None, {"connection": "close"})
         except TaskError as error:
             return _error(422, str(error), error.field)
-        except WorkerLost as error:
+        except WorkerLostError as error:
             return _error(503, str(error), error.field)
         except WorkError as error:
             return _error(422, str(error), error.field)

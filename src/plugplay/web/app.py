@@ -19,7 +19,7 @@ from plugplay.web.service import Service
 from plugplay.web.uploads import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.requests import Request
 
@@ -90,7 +90,7 @@ def _pages() -> list[Route]:
     ]
 
 
-def _asset(name: str, content: bytes) -> object:
+def _asset(name: str, content: bytes) -> Callable[[Request], Awaitable[Response]]:
     kind, tag = _TYPES[name[name.rfind(".") :]], f'"{hashlib.sha256(content).hexdigest()[:16]}"'
 
     async def answer(request: Request) -> Response:
@@ -102,7 +102,7 @@ def _asset(name: str, content: bytes) -> object:
     return answer
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refused(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     message = {404: "There is nothing at this address.", 405: "This method does not go with this address."}
     return JSONResponse(
@@ -110,6 +110,6 @@ async def _refused(request: Request, error: Exception) -> Response:
     )
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _failed(_: Request, __: Exception) -> Response:
     message = "Something went wrong that should not; the terminal says more."
     return JSONResponse({"error": {"message": message, "field": None}}, 500)

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import multiprocessing
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from plugplay.web.messages import Cancel, Done, Failed, Progress, Request
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-__all__ = ["Crewman", "WorkError", "WorkerLost"]
+__all__ = ["Crewman", "WorkError", "WorkerLostError"]
 
 PATIENCE = 0.6
 """How long a worker may take to notice that it was cancelled, in seconds; then its process is ended."""
@@ -32,7 +33,7 @@ class WorkError(Exception):
         self.field = field
 
 
-class WorkerLost(WorkError):
+class WorkerLostError(WorkError):
     """The process ended while it worked."""
 
 
@@ -96,15 +97,13 @@ class Crewman:
 
     async def _answer(self, number: int, request: Request, on_progress: Callable[[Progress], None] | None) -> Any:
         assert self._connection is not None  # it was made sure of
-        try:
+        with suppress(OSError):  # a process that is gone is noticed by the listener as well
             self._connection.send((number, request))
-        except OSError:
-            pass  # the listener has noticed as well
         while True:
             message = await self._inbox.get()
             if message is None:
                 await asyncio.to_thread(self._end)
-                raise WorkerLost("The worker ended unexpectedly, possibly out of memory.")
+                raise WorkerLostError("The worker ended unexpectedly, possibly out of memory.")
             if message.number != number:
                 continue  # from a request that was called off
             if isinstance(message, Progress):
@@ -137,7 +136,7 @@ class Crewman:
 
     async def _ensure_process(self) -> None:
         if self._closed:
-            raise WorkerLost("The server is closing.")
+            raise WorkerLostError("The server is closing.")
         if self._process is not None and self._process.is_alive():
             return
         self._inbox = asyncio.Queue()

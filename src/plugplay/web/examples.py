@@ -86,7 +86,8 @@ def _photons() -> Arrays:
 
 
 def _sixteen_bits(image: NDArray[Any]) -> NDArray[np.uint16]:
-    return np.rint(np.clip(image, 0, 1) * 65535).astype(np.uint16)
+    deep: NDArray[np.uint16] = np.rint(np.clip(image, 0, 1) * 65535).astype(np.uint16)
+    return deep
 
 
 EXAMPLES = (

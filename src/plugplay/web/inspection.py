@@ -64,8 +64,7 @@ def view(read: Callable[[Path], io.ImageFile], request: View) -> tuple[bytes, tu
     if request.kernel:
         return png(kernel_image(kernels.from_file(request.path))), (0.0, 1.0)
     if request.task is not None and request.sources is not None:
-        image = Problem(request.task, request.sources).image
-        shown = display_range(image)
+        image, shown = Problem(request.task, request.sources).image, (0.0, 1.0)
     else:
         image = read(request.path)
         shown = request.shown or display_range(image)

@@ -132,6 +132,10 @@ class JobQueue:
         """Return a job, or None."""
         return self._jobs.get(identifier)
 
+    def is_active(self, job: Job) -> bool:
+        """Tell whether a job waits or runs."""
+        return not job.status.ended
+
     def position(self, job: Job) -> int | None:
         """Return how many jobs come before this one, itself included; None once it has started."""
         return self._waiting.index(job) + 1 if job in self._waiting else None
@@ -208,7 +212,7 @@ class JobQueue:
             self._end(job, JobStatus.DONE)
 
     def _end(self, job: Job, status: JobStatus) -> None:
-        job.status, job.ended = status, time.time()
+        job.status, job.ended, job.preview = status, time.time(), None
         if status is not JobStatus.DONE:
             job.request.output.unlink(missing_ok=True)
         job.changed()

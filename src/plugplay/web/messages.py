@@ -17,6 +17,21 @@ class Request:
 
     names: dict[str, str] = field(default_factory=dict, kw_only=True)
 
+    def named(self, text: str) -> str:
+        """Return a message in one line, with the user's names instead of our paths.
+
+        Examples
+        --------
+        >>> Request(names={"/tmp/x/1/upload.png": "cat.png"}).named("/tmp/x/1/upload.png is empty")
+        'cat.png is empty'
+        """
+        text = " ".join(text.split())
+        for path in sorted(self.names, key=len, reverse=True):
+            text = text.replace(path, self.names[path])
+        folders = {str(Path(path).parent.parent) for path in self.names}
+        # Never seen; but what cannot be translated is not told.
+        return "This file cannot be used." if any(folder in text for folder in folders) else text
+
 
 @dataclass(frozen=True)
 class Inspect(Request):

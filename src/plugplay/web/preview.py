@@ -116,7 +116,8 @@ def _has_gaps(problem: Problem, page: int) -> bool:
 def _margin(problem: Problem) -> int:
     if problem.task.kind not in ("deblur", "upscale") or isinstance(problem.kernel, str):
         return MIN_MARGIN
-    return max(MIN_MARGIN, min(MAX_MARGIN, max(problem.kernel.shape) // 2 // problem.task.scale + MIN_MARGIN))
+    reach = max(problem.kernel.shape) // 2 // problem.task.scale
+    return int(min(MAX_MARGIN, reach + MIN_MARGIN))
 
 
 def _span(length: int, share: float, side: int, margin: int) -> tuple[int, int, int, int]:

@@ -14,12 +14,13 @@ __all__ = ["Names", "command_line", "python_snippet"]
 
 @dataclass(frozen=True)
 class Names:
-    """What the files are called by the user, and the ending of the result."""
+    """What the files are called by the user, the ending of the result, and whether the image has NaN pixels."""
 
     image: str
     suffix: str
     kernel: str = "kernel.png"
     mask: str = "mask.png"
+    missing: bool = False
 
     @property
     def output(self) -> str:
@@ -96,11 +97,11 @@ def python_snippet(task: Task, names: Names) -> str:
     elif task.kernel is not None and task.kernel != "bicubic":
         given.append(repr(task.kernel))
     if task.mask_file is not None and task.kind != "denoise":
-        lines.append(f"mask = pp.io.read({names.mask!r}).unit_pages()[0] > 0.5  # white: observed")
+        lines += _mask_lines(names, "observed")
         given.append("mask" if task.kind == "inpaint" else "mask=mask")
-    elif task.kind == "inpaint":
+    elif names.missing and task.kind != "denoise":
         lines.insert(0, "import numpy as np")
-        given.append("np.isfinite(page)")
+        given.append("np.isfinite(page)" if task.kind == "inpaint" else "mask=np.isfinite(page)")
     verb = {"upscale": "super_resolve"}.get(task.kind, task.kind)
     factor = f", factor={task.factor}" if task.kind == "upscale" else ""
     lines += [
@@ -111,6 +112,14 @@ def python_snippet(task: Task, names: Names) -> str:
         f"pp.io.write({names.output!r}, image.restored([result.image for result in results]{factor}))",
     ]
     return "\n".join(lines)
+
+
+def _mask_lines(names: Names, meaning: str) -> list[str]:
+    return [
+        f"white = pp.io.read({names.mask!r})",
+        "gray = white.pages[0].mean(axis=-1) if white.colour else white.pages[0]",
+        f"mask = gray > gray.max() / 2  # True: {meaning}",
+    ]
 
 
 def _photon_words(task: Task) -> list[str]:
@@ -146,7 +155,7 @@ def _photon_snippet(task: Task, names: Names, options: list[str]) -> str:
         storage.append(f"bit_order={photon.bit_order!r}")
     lines = ["import numpy as np", "import plugplay as pp", ""]
     if task.mask_file is not None:
-        lines.append(f"mask = pp.io.read({names.mask!r}).unit_pages()[0] > 0.5  # white: the jot works")
+        lines += _mask_lines(names, "the jot works")
         storage.append("mask=mask")
     sensor = [
         f"{name}={getattr(photon, name)!r}"

@@ -63,12 +63,13 @@ def screen_image(
     if step > 1:  # means of squares, as a screen that is too small would show them
         rows, columns = height // step * step, width // step * step
         cells = pixels[:rows, :columns].reshape(rows // step, step, columns // step, step, *pixels.shape[2:])
-        pixels = np.nanmean(cells, axis=(1, 3), dtype=np.float32) if pixels.dtype.kind == "f" else cells.mean((1, 3))
+        pixels = np.asarray(cells.mean(axis=(1, 3)))
     if pixels.ndim == 3 and pixels.shape[-1] != 3:
         pixels = pixels.mean(axis=-1)
     low, high = shown
-    unit = (pixels.astype(np.float32) - np.float32(low)) * np.float32(255 / (high - low))
-    return np.clip(np.rint(np.nan_to_num(unit, nan=0.0, posinf=255.0, neginf=0.0)), 0, 255).astype(np.uint8)
+    unit = (pixels.astype(np.float64) - low) * (255 / (high - low))
+    shades: NDArray[np.uint8] = np.clip(np.rint(np.nan_to_num(unit, nan=0.0)), 0, 255).astype(np.uint8)
+    return shades
 
 
 def png(pixels: NDArray[np.uint8], *, compression: int = 1) -> bytes:

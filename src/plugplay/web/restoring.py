@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["Problem", "blamed", "read_image"]
 
 
+_FIELDS = {
+    "kernel": "kernel",
+    "noise": "noise",
+    "mask": "mask_file",
+    "reference": "reference_file",
+    "denoiser": "denoiser",
+}
+
+
 @contextmanager
 def blamed(where: str) -> Iterator[None]:
     """Say which field of a task is to blame for what goes wrong."""
@@ -37,7 +46,9 @@ def blamed(where: str) -> Iterator[None]:
     except TaskError:
         raise
     except (ValueError, TypeError) as error:
-        raise TaskError(where, str(error)) from error
+        # Messages of the library begin with the parameter that is to blame.
+        first, _, _ = str(error).partition(" ")
+        raise TaskError(_FIELDS.get(first, where), str(error)) from error
 
 
 def read_image(path: Path) -> io.ImageFile:
@@ -71,7 +82,7 @@ class Problem:
         """The file; of a photon cube, the image that is most likely without any prior."""
         if self.given is not None:
             return self.given
-        with self._kept_warnings(), blamed("image"):
+        with self.kept_warnings(), blamed("image"):
             if self.task.kind == "photon":
                 first = self.photon_model.data_term(self.photon_counts).start()
                 return io.ImageFile.of(np.clip(first, 0, 1).astype(np.float32), data_range=(0.0, 1.0))
@@ -87,7 +98,7 @@ class Problem:
         """The true images, in the units of the results."""
         if self.sources.reference is None:
             return None
-        with self._kept_warnings(), blamed("reference_file"):
+        with self.kept_warnings(), blamed("reference_file"):
             read = io.read(self.sources.reference)
             if self.task.kind == "photon":
                 return [read.unit_pages()[0]]
@@ -163,7 +174,7 @@ class Problem:
     def kernel(self) -> Any:
         """The blur."""
         if self.sources.kernel is not None:
-            with self._kept_warnings(), blamed("kernel_file"):
+            with self.kept_warnings(), blamed("kernel_file"):
                 return kernels.from_file(self.sources.kernel)
         if self.task.kernel in (None, "bicubic"):
             return "bicubic"
@@ -175,14 +186,14 @@ class Problem:
         """Where pixels were observed, if there is a mask: one for all pages, or one for each."""
         if self.sources.mask is None or self.task.kind in ("denoise", "photon"):
             return None
-        with self._kept_warnings(), blamed("mask_file"):
+        with self.kept_warnings(), blamed("mask_file"):
             return mask_pages(io.read(self.sources.mask), self.image)
 
     @cached_property
     def _photons(self) -> PhotonCounts:
         options, works = self.task.photon, None
         if self.sources.mask is not None:
-            with self._kept_warnings(), blamed("mask_file"):
+            with self.kept_warnings(), blamed("mask_file"):
                 white = io.read(self.sources.mask)
                 works = mask_of(white.pages[:1], colour=white.colour)[0]
         with blamed("photon"):
@@ -217,7 +228,8 @@ class Problem:
             )
 
     @contextmanager
-    def _kept_warnings(self) -> Iterator[None]:
+    def kept_warnings(self) -> Iterator[None]:
+        """Remember what is warned about."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             yield

@@ -62,13 +62,14 @@ def restore(
             tell(_figures(state.history, plan.parameters.tol, plan.parameters.max_iter, page, count), picture)
         check(0.0)
     image = problem.restored([result.image for result in results])
-    io.write(request.output, image)
+    with problem.kept_warnings():
+        io.write(request.output, image)
     return {
         "seconds": round(time.monotonic() - began, 3),
         "width": int(image.pages.shape[2]),
         "height": int(image.pages.shape[1]),
         "pages": [_told(problem, result, page, reference) for page, result in enumerate(results)],
-        "warnings": problem.warned,
+        "warnings": [request.named(text) for text in problem.warned],
     }
 
 
@@ -142,8 +143,8 @@ def _figures(history: History, tol: float, max_iter: int, page: int, pages: int)
         "pages": pages,
         "iteration": done,
         "expected": whole,
-        "sigma": float(history.sigma[-1]),
-        "delta": float(history.delta[-1]),
+        "sigma": plain(history.sigma[-1]),
+        "delta": plain(history.delta[-1]),
         "tol": tol,
         "seconds_left": round(pace * (left + (pages - page - 1) * whole), 1),
         "share": round((page + done / max(whole, 1)) / pages, 4),

@@ -101,6 +101,7 @@ class Service:
             suffix=_result_suffix(image, task),
             kernel="kernel.png" if kernel is None else kernel.name,
             mask="mask.png" if mask is None else mask.name,
+            missing=bool(image.info.get("missing")),
         )
         return sources, names, called
 

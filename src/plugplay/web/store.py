@@ -129,11 +129,11 @@ class FileStore:
 
 
 def display_name(name: str) -> str:
-    """Return a client's file name in a form that can be shown and saved under.
+    r"""Return a client's file name in a form that can be shown and saved under.
 
     Examples
     --------
-    >>> display_name("../../etc/passwd"), display_name("C:\\\\tmp\\\\a.png"), display_name("\\x00")
+    >>> display_name("../../etc/passwd"), display_name("C:\\tmp\\a.png"), display_name("\x00")
     ('passwd', 'a.png', 'image')
     """
     last = re.split(r"[/\\]", name)[-1]

@@ -13,7 +13,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
     from pathlib import Path
 
     from starlette.datastructures import FormData
@@ -106,7 +106,7 @@ async def save(upload: UploadFile, path: Path) -> None:
     await asyncio.to_thread(copy)
 
 
-async def _measured(request: Request, most: int, quiet_seconds: float) -> AsyncIterator[bytes]:
+async def _measured(request: Request, most: int, quiet_seconds: float) -> AsyncGenerator[bytes, None]:
     """Yield the body as it arrives, and refuse one that is too large, as soon as that is known."""
     declared = request.headers.get("content-length")
     if declared is not None and (not declared.isdecimal() or int(declared) > most):

@@ -64,7 +64,7 @@ class Worker:
     def _do(self, number: int, request: Request) -> None:
         import plugplay as pp
 
-        def check(share: float = 0.0) -> None:
+        def check(_share: float = 0.0) -> None:
             if number in self._cancelled:
                 raise pp.Cancelled
 
@@ -145,12 +145,7 @@ def _told(error: Exception, request: Request) -> str:
         return f"Something went wrong that should not ({type(error).__name__})."
     if isinstance(error, MemoryError):
         return "There is not enough memory for this image."
-    text = " ".join(str(error).split())
-    for path in sorted(request.names, key=len, reverse=True):
-        text = text.replace(path, request.names[path])
-    folder = next((str(Path(path).parent.parent) for path in request.names), None)
-    if folder is not None and folder in text:  # never seen; what cannot be translated is not told
-        return "This file cannot be used."
+    text = request.named(str(error))
     return text[:1].upper() + text[1:] if isinstance(error, TaskError) else text
 
 
