@@ -1,7 +1,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from plugplay import kernels
@@ -50,6 +50,7 @@ def test_a_mistake_is_named(task, field):
     assert caught.value.field == field
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(kind=st.sampled_from(KINDS), values=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4))
 def test_any_json_gives_a_task_or_says_what_is_wrong(kind, values):
     with contextlib.suppress(TaskError):

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plugplay.web.api import Api
+from plugplay.web.api import api_routes
 from plugplay.web.guard import Guard
 from plugplay.web.service import Service
 from plugplay.web.uploads import Limits
@@ -50,7 +50,7 @@ def create_app(*, hosts: frozenset[str] | None, token: str | None = None, limits
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         service = Service(limits or Limits())
         app.state.service = service
-        app.router.routes.extend(Api(service).routes())
+        app.router.routes.extend(api_routes(service))
         service.start()
         try:
             yield

@@ -47,7 +47,7 @@ def blamed(where: str) -> Iterator[None]:
         raise
     except (ValueError, TypeError) as error:
         # Messages of the library begin with the parameter that is to blame.
-        first, _, _ = str(error).partition(" ")
+        first, _, _ = str(error).removeprefix("the ").partition(" ")
         raise TaskError(_FIELDS.get(first, where), str(error)) from error
 
 
