@@ -2,9 +2,9 @@
 
 import importlib.util
 
-NETWORKS = ("dncnn", "drunet", "ffdnet")
+NEED_TORCH = ("layouts", "networks")
 DEPRECATED = ("imageio", "photon_cubes")
 
 collect_ignore = [f"src/plugplay/{name}.py" for name in DEPRECATED]
 if not importlib.util.find_spec("torch"):
-    collect_ignore += [f"src/plugplay/denoisers/learned/{network}.py" for network in NETWORKS]
+    collect_ignore += [f"src/plugplay/denoisers/learned/{name}.py" for name in NEED_TORCH]

@@ -3,9 +3,10 @@
     python benchmarks/bm3d.py                                   everything, about 20 minutes, most of them the peer's
     python benchmarks/bm3d.py --only speed,session --repeats 5
     python benchmarks/bm3d.py --only quality --images FOLDER --json FILE
+    python benchmarks/bm3d.py --roofline                        time by stage, and the least that this CPU needs
 
 Both are run on the same noisy images in the same process. Times are minima over repeats; all claims are ratios.
-Ours against the peer is wall time; ours against ours (linearity, colour) is CPU time.
+Ours against the peer is wall time; ours against ours (stages, linearity, colour, roofline) is CPU time.
 The peer comes with ``pip install plugplay[bench]``; its licence allows non-commercial use only.
 """
 
@@ -24,6 +25,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import skimage.data
 from numpy.typing import NDArray
@@ -33,6 +35,13 @@ from skimage.io import imread
 import plugplay as pp
 from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers import BM3D
+from plugplay.denoisers.bm3d.aggregation import Sums
+from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
+from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
+from plugplay.denoisers.bm3d.matching import WIDTH, match
+from plugplay.denoisers.bm3d.principal import principal_wiener
+from plugplay.denoisers.bm3d.profiles import profile_for
+from plugplay.denoisers.bm3d.vectors import Floats, fma, load, total
 
 # This file has the peer's name: without this, importing the peer would import this file.
 HERE = str(Path(__file__).resolve().parent)
@@ -50,6 +59,8 @@ def main() -> None:
     sections: dict[str, Callable[[argparse.Namespace], Any]] = {
         "speed": speed,
         "quality": quality,
+        "stages": stages,
+        "roofline": roofline,
         "linearity": linearity,
         "colour": colour,
         "session": session,
@@ -57,6 +68,7 @@ def main() -> None:
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(sections), help="sections to run, separated by commas")
+    parser.add_argument("--roofline", action="store_const", const="roofline", dest="only", help="the same as --only")
     parser.add_argument("--images", type=Path, help="folder of gray images for the quality table")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="image sizes of the speed table")
     parser.add_argument("--sigmas", type=int, nargs="+", default=SIGMAS, help="noise levels on the scale [0, 255]")
@@ -66,7 +78,7 @@ def main() -> None:
     wanted = options.only.split(",")
     if unknown := set(wanted) - set(sections):
         parser.error(f"unknown sections: {', '.join(sorted(unknown))}; known are {', '.join(sections)}")
-    BM3D()(np.zeros((8, 8)), 0.1)  # compile before anything is timed
+    BM3D(stages=3)(np.zeros((8, 8)), 0.1)  # compile before anything is timed
     numbers: dict[str, Any] = {"peer": f"bm3d {version('bm3d')}", "cores": os.cpu_count()}
     for name in wanted:
         print(f"\n== {name} ==", flush=True)
@@ -79,6 +91,7 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Time and PSNR for three sizes and four noise levels, one and two threads, and the peak memory of each."""
     table = []
     print("size sigma | peer s  PSNR | ours s (1)  (2)  PSNR | times faster (1)  (2)  fast (2) | memory peer, ours MB")
+    print("           | three stages (2), normal and fast: times faster, PSNR")
     for size in options.sizes:
         clean = photograph(size)
         memory = {name: peak_memory(name, size) for name in ("peer", "ours")}
@@ -87,8 +100,14 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
             peer_time, peer_image = timed(1 if size > 512 else options.repeats, peer, noisy, sigma)
             row: dict[str, Any] = {"size": size, "sigma": sigma, "peer_seconds": peer_time}
             row |= {"peer_psnr": psnr(peer_image, clean), "memory_mb": memory}
-            for key, profile, workers in (("1", "normal", 1), ("2", "normal", 2), ("fast", "fast", 2)):
-                ours = pp.denoisers.get("bm3d", profile=profile, workers=workers)
+            for key, profile, stages, workers in (
+                ("1", "normal", 2, 1),
+                ("2", "normal", 2, 2),
+                ("fast", "fast", 2, 2),
+                ("three", "normal", 3, 2),
+                ("fast_three", "fast", 3, 2),
+            ):
+                ours = pp.denoisers.get("bm3d", profile=profile, stages=stages, workers=workers)
                 seconds, image = timed(3 * options.repeats, ours, noisy, sigma / 255)
                 row |= {f"seconds_{key}": seconds, f"psnr_{key}": psnr(image, clean)}
                 row[f"ratio_{key}"] = peer_time / seconds
@@ -96,7 +115,9 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
             print(
                 f"{size:4d} {sigma:5d} | {peer_time:6.2f} {row['peer_psnr']:5.2f} | {row['seconds_1']:.3f} "
                 f"{row['seconds_2']:.3f} {row['psnr_2']:5.2f} | {row['ratio_1']:5.0f} {row['ratio_2']:5.0f} "
-                f"{row['ratio_fast']:5.0f} | {memory['peer']:.0f} {memory['ours']:.0f}",
+                f"{row['ratio_fast']:5.0f} | {memory['peer']:.0f} {memory['ours']:.0f}\n"
+                f"           | {row['ratio_three']:5.0f} {row['psnr_three']:5.2f}, "
+                f"{row['ratio_fast_three']:5.0f} {row['psnr_fast_three']:5.2f}",
                 flush=True,
             )
     return table
@@ -121,6 +142,87 @@ def quality(options: argparse.Namespace) -> dict[str, Any]:
         by_sigma = " ".join(f"{value:+.3f}" for value in values.mean(axis=0))
         print(f"{profile:8s} mean {values.mean():+.4f} dB, worst {values.min():+.3f} dB, by sigma {by_sigma}")
     return {"summary": summary, "differences": differences}
+
+
+def stages(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """PSNR and CPU time of every profile with two and three stages, relative to the default."""
+    names = ("camera", "astronaut", "chelsea", "coffee", "rocket", "moon", "brick", "grass", "coins", "page", "clock")
+    sets = {
+        "gray": {name: gray(bundled(name)[:300, :300]) for name in names},
+        "colour": {name: bundled(name)[:300, :300, :3] / 255 for name in ("astronaut", "chelsea", "coffee", "rocket")},
+    }
+    table: list[dict[str, Any]] = []
+    for kind, chosen in sets.items():
+        noisy = {(name, sigma): with_noise(clean, sigma) for name, clean in chosen.items() for sigma in options.sigmas}
+        base: list[tuple[float, float]] = []
+        for profile, count in (("normal", 2), ("normal", 3), ("fast", 2), ("fast", 3), ("high", 2), ("high", 3)):
+            denoise = pp.denoisers.get("bm3d", profile=profile, stages=count, workers=1)
+            runs = []
+            for (name, sigma), image in noisy.items():
+                seconds, estimate = cpu_timed(options.repeats, denoise, image, sigma / 255)
+                runs.append((seconds, psnr(estimate, chosen[name])))
+            base = base or runs
+            gains = np.array([run[1] - other[1] for run, other in zip(runs, base, strict=True)])
+            ratio = float(np.median([run[0] / other[0] for run, other in zip(runs, base, strict=True)]))
+            table.append(
+                {"images": kind, "profile": profile, "stages": count, "time": ratio, "gain_db": gains.tolist()}
+            )
+            by_sigma = " ".join(f"{gain:+.3f}" for gain in gains.reshape(len(chosen), -1).mean(axis=0))
+            print(
+                f"{kind:6s} {profile:6s} {count} stages: time {ratio:.2f}, gain {gains.mean():+.3f} dB "
+                f"(worst {gains.min():+.3f}), by sigma {by_sigma}",
+                flush=True,
+            )
+    return table
+
+
+def roofline(options: argparse.Namespace) -> dict[str, float]:
+    """CPU time by stage on one core, and how long the multiply-adds of the search take at this core's peak rate."""
+    noisy = with_noise(photograph(512), 25)
+    image = (noisy - noisy.mean())[None].astype(np.float32)
+    sigmas, two, three = np.array([25 / 255]), *(profile_for("normal", count, "denoising") for count in (2, 3))
+    best: dict[str, float] = {}
+    for _ in range(5 * options.repeats):
+        canvas = Canvas.of(image)
+        for number, profile, stage, shrink in (
+            (1, two, two.pilot, hard_threshold),
+            (2, two, two.final, wiener),
+            (3, three, three.principal, principal_wiener),
+        ):
+            began = time.thread_time()
+            rows = reference_positions(512, stage.step, stage.offset)
+            sums, spent = Sums.whole(canvas), dict.fromkeys((f"matching {number}", f"filter {number}"), 0.0)
+            for strip in np.split(rows, range(8, rows.size, 8)):
+                start = time.thread_time()
+                matches = match(canvas, stage, sigmas[0], strip, rows, guide=min(number - 1, 1))
+                middle = time.thread_time()
+                part = shrink(canvas, profile, sigmas, strip, rows, matches)
+                spent[f"matching {number}"] += middle - start
+                spent[f"filter {number}"] += time.thread_time() - middle
+                sums.add(part)
+            sums.write_means(canvas, profile.kaiser)
+            spent[f"aggregation {number}"] = time.thread_time() - began - sum(spent.values())
+            best = {**best, **{name: min(value, best.get(name, value)) for name, value in spent.items()}}
+    rate = min(cpu_timed(5, peak, image[0, :2].ravel(), 10**6)[0] for _ in range(3)) / (10**6 * 80)
+    # Each reference row is compared with all displacements: eight products for each column and displacement.
+    count = sum(min(19, y) + min(19, 504 - y) + 1 for y in reference_positions(512, 3, 0)) * 512 * WIDTH * 8
+    for name, seconds in best.items():
+        print(f"{name:14s} {1e3 * seconds:6.1f} ms")
+    both = sum(seconds for name, seconds in best.items() if not name.endswith("3"))
+    print(f"two stages {1e3 * both:.0f} ms; peak {1e-9 / rate:.1f} billion multiply-adds a second on one core")
+    print(f"products of one search: {count / 1e6:.0f} million, {1e3 * count * rate:.1f} ms at the peak")
+    return {**best, "multiply_adds_per_second": 1 / rate, "search_at_peak": count * rate}
+
+
+@numba.njit(error_model="numpy")
+def peak(values: Floats, repeats: int) -> float:
+    """Do ten independent multiply-adds of eight floats, again and again, in registers."""
+    x, y = load(values, 0), load(values, 8)
+    c0 = c1 = c2 = c3 = c4 = c5 = c6 = c7 = c8 = c9 = x
+    for _ in range(repeats):
+        c0, c1, c2, c3, c4 = fma(c0, x, y), fma(c1, x, y), fma(c2, x, y), fma(c3, x, y), fma(c4, x, y)
+        c5, c6, c7, c8, c9 = fma(c5, x, y), fma(c6, x, y), fma(c7, x, y), fma(c8, x, y), fma(c9, x, y)
+    return float(total(c0 + c1 + c2 + c3 + c4 + c5 + c6 + c7 + c8 + c9))
 
 
 def linearity(options: argparse.Namespace) -> list[dict[str, float]]:

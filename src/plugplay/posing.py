@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
+from plugplay.tuning.watch import Watch
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
     from plugplay.traits import Traits
 
-__all__ = ["checked_reference", "clip_of", "first_guess", "noticed", "posed", "scale_of"]
+__all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "noticed", "posed", "scale_of", "watch_for"]
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
+# Noise that exceeds what was assumed by this factor is taken into account.
+CONTRADICTION = 1.15
+# What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
+UNKNOWN_NOISE = 3 / 255
 
 
 def scale_of(
@@ -57,7 +63,7 @@ def posed(
     if traits.observes == "counts":
         if noise is not None:
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
-        return model.data_term(y), 0.0, None
+        return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
     if isinstance(noise, PoissonGaussian):
         if not traits.pointwise:
@@ -71,7 +77,8 @@ def posed(
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
         return term, stabiliser.noise, known
     if noise is None or noise == "auto":
-        level = noise_behind(traits, estimate_noise(y, mask=traits.observed).sigma)
+        estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+        level = noise_behind(traits, estimate.sigma if math.isfinite(estimate.uncertainty) else UNKNOWN_NOISE)
         return data_term, level, level / scale.gain
     given = check_number(noise, "noise", minimum=0)
     if given * scale.gain >= 1:
@@ -81,6 +88,17 @@ def posed(
             "deviation on the scale that data_range sets, [0, 1] for integers: for 8-bit images write 5/255"
         )
     return data_term, given * scale.gain, given
+
+
+def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
+    """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
+
+    Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
+    sharp. So it is only ever raised, and only as far as the estimate is certain.
+    """
+    estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+    certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty)
+    return certain if certain > CONTRADICTION * noise else None
 
 
 def clip_of(
@@ -130,3 +148,13 @@ def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Con
     truth = conversion.to_nominal(reference, "reference")
     check_same_shape(truth, data_term.crop(data_term.start()).shape, "reference", "the restored image")
     return truth
+
+
+def watch_for(
+    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: float | PoissonGaussian | None
+) -> Watch | None:
+    """Return what the result will be held against; None where f is not a distance from the data."""
+    if not isinstance(described, float):
+        return None
+    seen = y if traits.observed is None else y[traits.observed]
+    return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, U
 
 import numpy as np
 
-from plugplay import kernels
+from plugplay import denoisers, kernels
 from plugplay.arrays.axes import Axes
-from plugplay.arrays.checks import check_mask, numeric_array
+from plugplay.arrays.checks import check_choice, check_mask, numeric_array
 from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.models.single_photon import CountedSinglePhoton
+from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 from plugplay.plan import check_callback, prepare
 
 if TYPE_CHECKING:
@@ -284,6 +285,7 @@ def single_photon(
     threshold: int = 1,
     dark: float = 0.0,
     efficiency: float = 1.0,
+    method: Literal["auto", "one-shot", "loop"] = "auto",
     **options: Unpack[RestoreOptions],
 ) -> Result:
     """Reconstruct an image from binary frames; options as in `restore`, the rest as in `models.SinglePhoton`.
@@ -297,6 +299,10 @@ def single_photon(
         can read without further options.
     oversampling : int, optional
         K, the jots along each side of a pixel: by default 1, or what the counts were made with.
+    method : {"auto", "one-shot", "loop"}
+        ``"one-shot"`` makes the counts' noise uniform and denoises once, ``"loop"`` is the paper's. ``"auto"`` denoises
+        once unless jots are missing or the loop is asked for by its options (lam, schedule, start, max_iter, tol,
+        iteration, tune). ``result.parameters.model`` tells which it was.
 
     Examples
     --------
@@ -317,7 +323,24 @@ def single_photon(
         observed, frames = _frames_of(numeric_array(bits, "bits"), options)
         sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
     model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
-    return restore(observed, model, **options)
+    check_choice(method, "method", ("auto", "one-shot", "loop"))
+    wants_loop = any(options.get(name) is not None for name in _LOOP_OPTIONS)
+    if method == "loop" or (method == "auto" and wants_loop):
+        return restore(observed, model, **options)
+    axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
+    counts = model.counts(axes.to_inside(observed, "bits"))
+    if method == "auto" and not are_stable(counts[1]):
+        return restore(observed, model, **options)
+    if axes.image_channel is not None:
+        options["channel_axis"] = axes.image_channel + 1  # behind that of ones and trials
+        counts = np.moveaxis(counts, -1, axes.image_channel + 1)
+    if options.get("denoiser", "bm3d") == "bm3d":  # the third stage pays most where there is only one call
+        options["denoiser"] = denoisers.get("bm3d", stages=3)
+    return restore(counts, StabilisedPhotons.of(model), **options)
+
+
+# Options that only mean something to a loop.
+_LOOP_OPTIONS = ("lam", "schedule", "iteration", "start", "max_iter", "tol", "tune")
 
 
 def _frames_of(bits: NDArray[Any], options: RestoreOptions) -> tuple[NDArray[Any], int]:
@@ -330,8 +353,8 @@ def _frames_of(bits: NDArray[Any], options: RestoreOptions) -> tuple[NDArray[Any
     frames = bits.shape[time]
     if frames > 1:
         return bits, frames
-    if channel is not None and channel > time:
-        options["channel_axis"] = channel - 1
+    if channel is not None:
+        options["channel_axis"] = channel - (channel > time)
     return bits.squeeze(time), 1
 
 

@@ -37,9 +37,9 @@ class Traits(Fingerprinted):
     decimation : float
         Distance between samples, in pixels of the image, along each axis; above 1 detail folds into the samples and
         passes for noise.
-    spectrum : array, optional
-        :math:`|\hat h|^2`, the eigenvalues of :math:`G^T G` before sampling, on a regular grid of frequencies in the
-        layout of an FFT. None if the operator is not a convolution.
+    spectrum : complex array, optional
+        :math:`\hat h`, the transfer function of G before sampling, on a regular grid of frequencies in the layout of an
+        FFT. None if the operator is not a convolution.
     norm : float
         The largest singular value of G; infinite if it is not known.
     constant_gain : float, optional
@@ -52,6 +52,8 @@ class Traits(Fingerprinted):
     weight : float, optional
         The natural lambda: 1 if f is a complete negative log-likelihood. None if f is :math:`\tfrac12 \|Gx - y\|^2`,
         whose natural weight is the variance of the noise.
+    noise : float, optional
+        Standard deviation of the noise, if the model knows it; else it is given or estimated.
     observed : array of bool, optional
         True where the observation counts, in its shape; None means everywhere.
 
@@ -67,12 +69,13 @@ class Traits(Fingerprinted):
     spatial_ndim: int = 2
     unknowns_per_sample: float = 1.0
     decimation: float = 1.0
-    spectrum: NDArray[np.float64] | None = None
+    spectrum: NDArray[np.complex128] | None = None
     norm: float = math.inf
     constant_gain: float | None = None
     pointwise: bool = False
     leaves: Leaves = "coloured"
     weight: float | None = None
+    noise: float | None = None
     observed: BoolArray | None = None
 
     def __post_init__(self) -> None:

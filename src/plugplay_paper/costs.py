@@ -14,6 +14,7 @@ from plugplay_paper.methods import (
     SparseCoding,
     TotalVariationADMM,
 )
+from plugplay_paper.model_steps import ClosedForm
 from plugplay_paper.problems import Photons
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def seconds_per_megapixel(method: Method, problem: Problem) -> float:
         case FirstGuess():
             return PHOTONS if isinstance(problem, Photons) else 0.2
         case PlugAndPlay():
-            return _iterations(method) * _iteration(method.denoiser, problem) * (1.0 if method.sessions else 1.6)
+            solving = 0.0 if isinstance(method.step, ClosedForm) else 0.5
+            memory = 1.0 if method.sessions else 1.6
+            return _iterations(method) * (memory * _iteration(method.denoiser, problem) + solving)
         case Automatic():
             return 28 * _iteration(method.denoiser, problem)
         case TotalVariationADMM():

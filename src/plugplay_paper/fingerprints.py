@@ -43,7 +43,7 @@ def _feed(digest: Any, value: object) -> None:
             _feed(digest, item)
             digest.update(b",")
         digest.update(b")")
-    elif value is None or isinstance(value, bool | int | float | str):
+    elif value is None or isinstance(value, bool | int | float | str | np.generic):
         digest.update(repr(value).encode())
     else:
         # The default repr has an address in it, which another process would not have.

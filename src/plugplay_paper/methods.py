@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from plugplay import Constant, denoisers, pnp_admm, restore
+from plugplay import Constant, denoisers, pnp_admm, restore, single_photon
 from plugplay.models import SinglePhoton, SuperResolution
 from plugplay_paper.baselines.gaussian_process import gaussian_process_regression
-from plugplay_paper.baselines.images_from_bits import count_ones, images_from_bits
 from plugplay_paper.baselines.sparse_coding import sparse_coding
 from plugplay_paper.denoising import LimitedStrength, denoiser_for
+from plugplay_paper.model_steps import ClosedForm, ModelStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +98,8 @@ class PlugAndPlay:
     sessions : bool
         Whether a denoiser may remember something from iteration to iteration, as BM3D does to be faster. Figures that
         follow the iterations do without: when BM3D forms its groups anew, the PSNR drops for a moment.
+    step : ModelStep
+        How the model's step is taken.
     """
 
     lam: float
@@ -109,11 +111,12 @@ class PlugAndPlay:
     assumed: SuperResolution | None = None
     random_start: int | None = None
     sessions: bool = True
+    step: ModelStep = ClosedForm()  # noqa: RUF009
 
     def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:
         """Run the loop."""
         model = observation.model if self.assumed is None else self.assumed
-        term = model.data_term(observation.y)
+        term = self.step.data_term(model, observation.y)
         start = None
         if self.random_start is not None:
             start = np.random.default_rng(self.random_start).random(term.shape, dtype=np.float32)
@@ -190,7 +193,7 @@ class TotalVariationADMM:
 
 @dataclass(frozen=True)
 class ImagesFromBits:
-    """Stabilise the variance of the bits' sums, denoise once, go back: see `plugplay_paper.baselines`."""
+    """Stabilise the variance of the bits' sums, denoise once, go back: one call of `plugplay.single_photon`."""
 
     denoiser: str = "bm3d"
 
@@ -200,7 +203,18 @@ class ImagesFromBits:
         if not isinstance(sensor, SinglePhoton):
             raise TypeError(f"Images from Bits needs single-photon data; got those of {type(sensor).__name__}")
         denoiser = denoisers.get(self.denoiser, workers=1)
-        return Restored(images_from_bits(count_ones(observation.y, sensor), sensor, denoiser))
+        result = single_photon(
+            observation.y,
+            oversampling=sensor.oversampling,
+            gain=sensor.gain,
+            threshold=sensor.threshold,
+            dark=sensor.dark,
+            efficiency=sensor.efficiency,
+            method="one-shot",
+            denoiser=denoiser,
+            workers=1,
+        )
+        return Restored(result.image)
 
 
 @dataclass(frozen=True)

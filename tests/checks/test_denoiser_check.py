@@ -300,7 +300,7 @@ def test_the_same_seed_gives_the_same_report():
         ({"effort": "heroic"}, "effort must be one of 'quick', 'thorough'"),
         ({"rng": None}, "needs rng="),
         ({"denoiser": 3}, "denoiser must be a callable"),
-        ({"denoiser": "nosuch"}, "there is no denoiser called 'nosuch'"),
+        ({"denoiser": "nosuch"}, "unknown denoiser 'nosuch'"),
     ],
 )
 def test_bad_arguments(options, message):

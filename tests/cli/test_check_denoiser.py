@@ -67,7 +67,7 @@ def test_failures_have_the_exit_code_1(run):
         (["my_denoisers:nosuch"], "cannot be imported"),
         (["nosuch_module:f"], "cannot be imported: No module named 'nosuch_module'"),
         (["my_denoisers:number"], "a callable (image, sigma) -> image is needed"),
-        (["nosuch"], "there is no denoiser called 'nosuch'"),
+        (["nosuch"], "unknown denoiser 'nosuch'"),
         (["my_denoisers:shrink", "--weights", "w.pth"], "--weights goes with a learned denoiser's name"),
     ],
 )

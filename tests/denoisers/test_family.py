@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import plugplay as pp
 
 NAMES = ("tv", "nlm", "dsg-nlm", "wavelet", "recursive", "bilateral", "median", "gaussian")
-THREADED = tuple(name for name in NAMES if pp.denoisers.base.accepts_option(name, "workers"))
 family = pytest.mark.parametrize("name", NAMES)
 
 
@@ -69,7 +68,7 @@ def test_channels_may_be_swapped(name, astronaut):
     np.testing.assert_allclose(denoise(astronaut[..., ::-1], 0.1), denoise(astronaut, 0.1)[..., ::-1], atol=2e-5)
 
 
-@pytest.mark.parametrize("name", THREADED)
+@family
 @pytest.mark.parametrize("colour", [False, True], ids=["gray", "colour"])
 def test_the_number_of_threads_does_not_change_a_bit(name, colour):
     image = np.random.default_rng(0).random((600, 12, 2) if colour else (530, 20))

@@ -57,7 +57,7 @@ def test_broken_plugins_are_reported(plugin):
 
 
 def test_unknown_names_and_options():
-    with pytest.raises(ValueError, match="there is no denoiser called 'nosuch'; known are .*tv"):
+    with pytest.raises(ValueError, match="unknown denoiser 'nosuch'; available: .*tv"):
         pp.denoisers.get("nosuch")
     with pytest.raises(TypeError, match="denoiser 'tv': .*'iterations'.*its options are: max_iterations"):
         pp.denoisers.get("tv", iterations=3)

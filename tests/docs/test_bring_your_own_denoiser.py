@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -60,6 +61,19 @@ def test_sessions_keep_apart(page):
         page["blurred"], page["camera"], denoiser=careful, lam=2e-5, schedule=pp.Monotone(rho0=0.02, gamma=1.2)
     )
     assert pp.psnr(result.image, page["image"]) > pp.psnr(page["blurred"], page["image"])
+
+
+def test_a_denoiser_is_fitted_to_the_problem(page):
+    cautious = page["Cautious"]()
+    for leaves, factor in (("white", 1.0), ("coloured", 1.2)):
+        traits = SimpleNamespace(leaves=leaves, spatial_ndim=2)
+        assert pp.denoisers.prepare_denoiser(cautious, traits, 1).factor == factor
+
+
+def test_sessions_report(page):
+    shares = []
+    pp.denoisers.open_session(page["Careful"](), shares.append)(np.zeros((8, 8)), 0.1)
+    assert shares == [0.9]
 
 
 def test_the_blocks_for_pytorch_run():

@@ -188,6 +188,63 @@ def test_imagej_hyperstacks_stay_hyperstacks(tmp_path):
         np.testing.assert_array_equal(again.asarray(), pixels)
 
 
+def test_imagej_labels_and_info_survive(tmp_path):
+    pixels = drawn((3, 8, 9), "u2")
+    about = {
+        "axes": "ZYX",
+        "Labels": ["one", "zwei ü", "three"],
+        "Info": "Objective 40x\nGain 2",
+        "Ranges": (0.0, 99.0),
+    }
+    tifffile.imwrite(tmp_path / "a.tif", pixels, imagej=True, metadata=about)
+    read = io.read(tmp_path / "a.tif")
+    io.write(
+        tmp_path / "b.tif", read.restored([np.kron(page / 65535, np.ones((2, 2))) for page in read.pages], factor=2)
+    )
+    with tifffile.TiffFile(tmp_path / "b.tif") as again:
+        assert again.is_imagej
+        for key in ("Labels", "Info", "Ranges"):
+            assert again.imagej_metadata[key] == about[key]
+        np.testing.assert_array_equal(again.asarray()[:, ::2, ::2], pixels)
+
+
+@pytest.mark.parametrize("text", ["plain", "µ-scope, größer\nsecond line", '{"exposure": 3}'])
+def test_descriptions_survive(tmp_path, text):
+    tifffile.imwrite(tmp_path / "a.tif", drawn((8, 9), "u2"), description=text.encode(), metadata=None)
+    io.write(tmp_path / "b.tif", io.read(tmp_path / "a.tif"))
+    with tifffile.TiffFile(tmp_path / "b.tif") as again:
+        assert again.pages[0].description == text
+    # Beside tifffile's own description of the axes as well.
+    tifffile.imwrite(tmp_path / "c.tif", drawn((2, 8, 9), "u2"), description=text.encode(), metadata={"axes": "ZYX"})
+    io.write(tmp_path / "d.tif", io.read(tmp_path / "c.tif"))
+    with tifffile.TiffFile(tmp_path / "d.tif") as again:
+        assert again.pages[0].description == text
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "options"),
+    [
+        ((3, 2, 8, 9), "TZYX", {}),
+        ((2, 8, 9, 3), "ZYXS", {"photometric": "rgb"}),
+        ((2, 3, 8, 9), "ZSYX", {"photometric": "rgb", "planarconfig": "separate"}),
+        ((8, 9), "YX", {}),
+    ],
+)
+def test_tifffiles_own_description_follows_the_pixels(tmp_path, shape, axes, options):
+    pixels = drawn(shape, "u2")
+    tifffile.imwrite(tmp_path / "a.tif", pixels, metadata={"axes": axes, "exposure": 3}, **options)
+    read = io.read(tmp_path / "a.tif")
+    enlarged = [np.repeat(np.repeat(page / 65535, 2, axis=0), 2, axis=1) for page in read.pages]
+    io.write(tmp_path / "b.tif", read.restored(enlarged, factor=2))
+    with tifffile.TiffFile(tmp_path / "b.tif") as again:
+        assert again.shaped_metadata[0]["exposure"] == 3
+        kept = axes.replace("S", "") + ("S" if "S" in axes else "")
+        assert again.series[0].axes == kept
+    back = io.read(tmp_path / "b.tif")
+    assert back.stack_shape == read.stack_shape
+    np.testing.assert_array_equal(back.pages[:, ::2, ::2], read.pages)
+
+
 def test_fits_headers_survive(tmp_path):
     from astropy.io import fits
 
@@ -241,7 +298,7 @@ def test_parts_that_are_not_used_are_announced(tmp_path):
     fits.HDUList([fits.PrimaryHDU(drawn((4, 4), "u1")), fits.ImageHDU(drawn((5, 5), "u1"))]).writeto(
         tmp_path / "a.fits"
     )
-    with pytest.warns(ImageLossWarning, match="2 parts"):
+    with pytest.warns(ImageLossWarning, match="2 images: only one is used, the others are kept"):
         io.read(tmp_path / "a.fits")
 
 

@@ -116,6 +116,37 @@ def stage(image, sigma, profile, pilot=None, groups=None):
     return sums / weights
 
 
+def principal_group(noisy, pilot, variance, outputs=16):
+    """Return the first blocks of a group, filtered in its principal axes, and the sum of the squared gains."""
+    size, shape = len(pilot), pilot.shape[1:]
+    removed = np.mean((noisy[:outputs] - pilot[:outputs]) ** 2)
+    beta = np.clip(1 - 3 * (removed / variance - 0.85), 0.2, 1.5)
+    mean = pilot.mean(axis=0)
+    deviations = (pilot - mean).reshape(size, -1)
+    _, scales, axes = np.linalg.svd(deviations, full_matrices=False)
+    floor = size * beta * variance + 2e-6 * np.sum(scales**2)
+    gains = scales**2 / (scales**2 + floor)
+    coefficients = (noisy[:outputs] - mean).reshape(-1, 64) @ axes.T
+    return mean + (coefficients * gains @ axes).reshape(-1, *shape), float(np.sum(gains**2))
+
+
+def principal(image, pilot, sigma, profile, groups=None):
+    """Run the third stage on an image without its mean; `pilot` is what the second has made of it."""
+    settings = profile.principal
+    window = np.outer(np.kaiser(8, profile.kaiser), np.kaiser(8, profile.kaiser))
+    sums, weights = np.zeros_like(image), np.zeros_like(image)
+    for y in starts(image.shape[0], settings):
+        for x in starts(image.shape[1], settings):
+            shifts = groups[y, x] if groups else group(pilot, y, x, settings, sigma)
+            noisy, estimate = blocks_at(image, y, x, shifts), blocks_at(pilot, y, x, shifts)
+            filtered, cost = principal_group(noisy, estimate, profile.principal_noise * sigma**2)
+            for (dy, dx), block in zip(shifts, filtered, strict=False):
+                place = np.s_[y + dy : y + dy + 8, x + dx : x + dx + 8]
+                sums[place] += window * block / (1 + cost)
+                weights[place] += window / (1 + cost)
+    return sums / weights
+
+
 def bm3d(image, sigma, profile):
     """Denoise a gray image."""
     centred = image - image.mean()

@@ -80,8 +80,8 @@ def test_without_images_the_columns_of_the_paper_stay_empty(run, tmp_path):
 def test_an_estimate_runs_nothing(run, folder, tmp_path):
     done = run("reproduce", "tables", "--images", folder, "--out", tmp_path / "report", "--estimate", "--json")
     assert done.returncode == 0
-    # Of one image: six rows of two configurations, seven of two more five times, six of four sensors eight times.
-    assert json.loads(done.stdout)["cells"] == 6 * 2 + 7 * 2 * 5 + 6 * 4 * 8
+    # Of one image: nine rows of two configurations, ten of two more five times, six of four sensors eight times.
+    assert json.loads(done.stdout)["cells"] == 9 * 2 + 10 * 2 * 5 + 6 * 4 * 8
     assert "0 already done" in done.stderr
     assert not (tmp_path / "report").exists()
 

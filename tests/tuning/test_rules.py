@@ -24,9 +24,29 @@ def first_sigma(choice):
 
 def test_lambda_follows_the_variance_of_the_noise():
     small, large = choose(BLUR, 0.01), choose(BLUR, 0.04)
-    assert large.lam == pytest.approx(16 * small.lam)
+    assert 8 * small.lam < large.lam <= 16 * small.lam  # the more noise, the less an observation decides
     assert first_sigma(large) == pytest.approx(first_sigma(small))
     assert choose(BLUR, 0.0).lam > 0
+
+
+def test_lambda_follows_the_operator():
+    """From a third of the variance for strong blur, well above the cliff at a quarter, to all of it for hardly any."""
+    kernels = [pp.kernels.gaussian(31, sigma=width) for width in (4.0, 1.6, 0.8, 0.5)]
+    shares = [choose(pp.models.Deblurring(kernel), 0.01, one_step=False).lam / 1e-4 for kernel in kernels]
+    assert shares == sorted(shares)
+    assert 0.34 < shares[0] < 0.45
+    assert 0.9 < shares[-1] <= 1.05
+    turned = choose(pp.models.Deblurring(np.roll(kernels[1], 3, axis=0)), 0.01).lam
+    assert turned == pytest.approx(choose(pp.models.Deblurring(kernels[1]), 0.01).lam)
+
+
+def test_hardly_any_blur_is_left_alone():
+    """One denoising, unless the noise is so low that even a little blur shows; a shift is no small blur."""
+    narrow = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=0.3))
+    assert choose(narrow, 0.04).max_iter == 1
+    assert choose(narrow, 0.0005).max_iter > 1
+    shifted = pp.models.Deblurring(np.roll(pp.kernels.gaussian(5, sigma=0.3), 1, axis=0))
+    assert choose(shifted, 0.04).max_iter > 1
 
 
 def test_more_missing_pixels_ask_for_a_stronger_first_step():

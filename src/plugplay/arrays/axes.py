@@ -79,16 +79,16 @@ class Axes:
 
     def companion_to_inside(self, array: NDArray[Any], name: str) -> NDArray[Any]:
         """Return an array that goes with the image (a reference, a mask), with its channels last if it has any."""
-        channel = self._image_channel
+        channel = self.image_channel
         return array if channel is None or array.ndim != self.spatial_ndim + 1 else _moved(array, channel, name)
 
     def to_outside(self, image: NDArray[Any]) -> NDArray[Any]:
         """Return a restored image with its channels where the user has them."""
-        channel = self._image_channel
+        channel = self.image_channel
         return image if channel is None else np.moveaxis(image, -1, channel)
 
     @property
-    def _image_channel(self) -> int | None:
+    def image_channel(self) -> int | None:
         """The axis of the channels in the restored image, from which the leading axes are gone."""
         if self.channel is None:
             return None

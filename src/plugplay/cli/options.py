@@ -169,7 +169,7 @@ def noise_level(text: str) -> float | PoissonGaussian | None:
     Examples
     --------
     >>> noise_level("auto"), noise_level("51/255"), noise_level("poisson:0.01,0.02")
-    (None, 0.2, PoissonGaussian(gain=0.01, read=0.02))
+    (None, 0.2, PoissonGaussian(gain=0.01, read=0.02, offset=0.0))
     """
     if text == "auto":
         return None

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from plugplay.denoisers.base import (
     Denoiser,
     DenoiserInfo,
+    ProblemTraits,
     SessionDenoiser,
     available,
     get,
+    min_sigma_of,
     open_session,
     per_channel,
+    prepare_denoiser,
+    sliced,
 )
 from plugplay.denoisers.learned.adapter import from_torch
 
@@ -23,12 +27,16 @@ __all__ = [
     "BM3D",
     "Denoiser",
     "DenoiserInfo",
+    "ProblemTraits",
     "SessionDenoiser",
     "available",
     "from_torch",
     "get",
+    "min_sigma_of",
     "open_session",
     "per_channel",
+    "prepare_denoiser",
+    "sliced",
 ]
 
 # Denoisers that take long to import are imported when they are first asked for.

@@ -14,9 +14,9 @@ __all__ = ["channels_first", "channels_last", "checked", "is_negligible"]
 NEGLIGIBLE = 1e-12
 
 
-def checked(image: ArrayLike, sigma: object) -> tuple[FloatArray, float]:
-    """Return the image and sigma, or raise."""
-    return float_image(image, "image"), check_number(sigma, "sigma", minimum=0)
+def checked(image: ArrayLike, sigma: object, spatial_ndim: int = 2) -> tuple[FloatArray, float]:
+    """Return the image, or the volume if `spatial_ndim` is 3, and sigma, or raise."""
+    return float_image(image, "image", spatial_ndim=spatial_ndim), check_number(sigma, "sigma", minimum=0)
 
 
 def is_negligible(sigma: float) -> bool:
@@ -30,17 +30,18 @@ def is_negligible(sigma: float) -> bool:
     return sigma < NEGLIGIBLE
 
 
-def channels_first(image: FloatArray) -> FloatArray:
-    """Return a copy of the image as ``(C, H, W)``.
+def channels_first(image: FloatArray, spatial_ndim: int = 2) -> FloatArray:
+    """Return a copy of the image as ``(C, H, W)``, or of the volume as ``(C, D, H, W)``.
 
     Always a copy, so that kernels see one kind of array and are compiled once: for Numba, a read-only array or one with
     another order in memory has another type.
     """
-    return np.array(np.moveaxis(np.atleast_3d(image), 2, 0), order="C")
+    with_channels = image if image.ndim > spatial_ndim else image[..., np.newaxis]
+    return np.array(np.moveaxis(with_channels, -1, 0), order="C")
 
 
 def channels_last(planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return ``(C, H, W)`` as the image of shape `shape`, ``(H, W)`` or ``(H, W, C)``, that it came from.
+    """Return ``(C, H, W)`` or ``(C, D, H, W)`` as the image or volume of shape `shape` that it came from.
 
     Examples
     --------
@@ -48,4 +49,4 @@ def channels_last(planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     >>> np.array_equal(channels_last(channels_first(image), image.shape), image)
     True
     """
-    return np.ascontiguousarray(np.moveaxis(planes, 0, 2)).reshape(shape)
+    return np.ascontiguousarray(np.moveaxis(planes, 0, -1)).reshape(shape)

@@ -1,4 +1,4 @@
-"""What the kernels of the small denoisers share: a fast exponential, and strips of rows given to threads."""
+"""What the kernels of the small denoisers share: a fast exponential, soft thresholds, strips given to threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from plugplay.denoisers.compiling import kernel
 
-__all__ = ["decay", "strips", "threads"]
+__all__ = ["decay", "soft", "strips", "threads"]
 
 Scalar: TypeAlias = np.floating[Any]
 Pieces: TypeAlias = list[tuple[int, int]]
@@ -42,6 +42,12 @@ def decay(t: np.float32) -> np.float32:
     p *= p
     p *= p
     return p if t < np.float32(32.0) else np.float32(0.0)
+
+
+@kernel
+def soft(value: Scalar, limit: Scalar) -> Scalar:
+    """Return `value` moved towards zero by `limit`, or zero if that would move it past."""
+    return value - min(max(value, -limit), limit)
 
 
 def strips(rows: int, height: int = STRIP) -> Pieces:

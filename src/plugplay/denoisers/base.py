@@ -1,40 +1,64 @@
-"""What a denoiser is, and where denoisers are found by name.
+"""What a denoiser is, what it may offer besides, and how a restoration asks for it.
 
 A denoiser is any callable ``(image, sigma) -> image``: a float image in [0, 1], gray ``(H, W)`` or colour
-``(H, W, C)``, and the standard deviation of the Gaussian noise to remove on that scale. Nothing has to be
-inherited. A denoiser that profits from memory inside one restoration offers ``session()`` as well.
+``(H, W, C)``, and the standard deviation of the Gaussian noise to remove on that scale. Nothing has to be inherited.
+A denoiser is immutable and may be called from several threads. These members are optional:
 
-To add a built-in: write one module in this package with a frozen dataclass that has ``__call__``, and add one
-line to `BUILT_IN`.
+``name : str``
+    For messages and records; see `name_of`.
+``prepared(traits, workers) -> Denoiser``
+    Return a denoiser fitted to the problem: `traits` says what the model leaves to be removed and how many spatial
+    axes the image has (`ProblemTraits`), `workers` is the number of threads. Used for objects and names alike.
+``session(progress=None) -> Denoiser``
+    Return a denoiser with a memory for the calls of one restoration. If `progress` is given, the session calls it with
+    the share of the current call that is done, a number that rises to 1, and lets what it raises through; that is how
+    a call is cancelled. A ``session()`` without the argument is accepted as well.
+``min_sigma : float``
+    The noise level, on the scale [0, 1], below which the denoiser no longer improves an image; 0 if absent.
+``spatial_ndims : tuple of int``
+    The numbers of spatial axes it can be prepared for; ``(2,)`` if absent. A denoiser that lists 3 gets volumes
+    ``(D, H, W)`` and ``(D, H, W, C)`` after `prepared` has told it so, since ``(D, H, W)`` looks like ``(H, W, C)``.
+    Others get the slices of a volume; see `sliced`.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal, Protocol, runtime_checkable
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import EllipsisType
+from typing import Any, ClassVar, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray
-from plugplay.traits import Traits
+from plugplay.arrays.checks import FloatArray, check_number
+from plugplay.denoisers.registry import BUILT_IN, DenoiserInfo, available, get
 
 __all__ = [
     "BUILT_IN",
     "Denoiser",
     "DenoiserInfo",
+    "ProblemTraits",
+    "Progress",
     "SessionDenoiser",
     "available",
     "get",
+    "min_sigma_of",
     "name_of",
     "open_session",
     "per_channel",
+    "prepare_denoiser",
+    "sliced",
+    "spatial_ndims_of",
 ]
 
-ENTRY_POINT_GROUP = "plugplay.denoisers"
+Progress: TypeAlias = Callable[[float], object]
+Cut: TypeAlias = tuple[int | slice | EllipsisType, ...]
+
+# Sessions of slices are kept for this many pixels; slices beyond them are denoised without a memory. BM3D remembers 22
+# to 40 bytes of a pixel, so that this is 180 to 330 MB. A volume of 141 x 141 x 141 has as many pixels in its slices.
+MAX_SESSION_PIXELS = 2**23
 
 
 class Denoiser(Protocol):
@@ -53,169 +77,74 @@ class SessionDenoiser(Protocol):
         """Denoise without memory."""
         ...
 
-    def session(self) -> Denoiser:
+    def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a denoiser with a memory of its own, for the calls of one restoration."""
         ...
 
 
-@dataclass(frozen=True)
-class DenoiserInfo:
-    """What `available` tells about a denoiser.
+class ProblemTraits(Protocol):
+    """What `prepared` is told about the problem; `plugplay.traits.Traits` is one."""
 
-    Attributes
-    ----------
-    name : str
-        The name that `get` takes.
-    summary : str
-        What it is, in one line.
-    factory : str
-        Where it comes from, as ``module:attribute``.
-    speed : {"instant", "fast", "slow"}, optional
-        How long a gray image of 512 x 512 pixels takes on one core of a laptop: up to 50 ms, up to 500 ms, longer.
-        None if unknown, as for plug-ins.
-    colour : {"joint", "per channel"}, optional
-        Whether the channels of a colour image help each other. None if unknown.
-    extra : str, optional
-        What has to be installed for it, as in ``pip install plugplay[extra]``. None if nothing.
-    origin : str
-        ``"plugplay"`` for the built-ins, else the package that registered it.
-    """
+    @property
+    def leaves(self) -> str:
+        """What is left to be removed: ``"white"``, ``"coloured"`` or ``"shot"`` noise."""
+        ...
 
-    name: str
-    summary: str
-    factory: str
-    speed: Literal["instant", "fast", "slow"] | None = None
-    colour: Literal["joint", "per channel"] | None = None
-    extra: str | None = None
-    origin: str = "plugplay"
+    @property
+    def spatial_ndim(self) -> int:
+        """Number of spatial axes, 2 or 3."""
+        ...
 
 
-BUILT_IN: Mapping[str, DenoiserInfo] = {
-    info.name: info
-    for info in (
-        DenoiserInfo("bm3d", "block-matching and 3-D filtering", "plugplay.denoisers.bm3d:BM3D", "fast", "joint"),
-        DenoiserInfo("tv", "total variation", "plugplay.denoisers.tv:TotalVariation", "instant", "joint"),
-        DenoiserInfo("nlm", "non-local means", "plugplay.denoisers.nlm:NonLocalMeans", "fast", "joint"),
-        DenoiserInfo(
-            "dsg-nlm",
-            "non-local means with a doubly stochastic matrix",
-            "plugplay.denoisers.dsg_nlm:DoublyStochasticNonLocalMeans",
-            "slow",
-            "joint",
-        ),
-        DenoiserInfo(
-            "wavelet",
-            "Haar wavelets, BayesShrink, all shifts",
-            "plugplay.denoisers.wavelet:Wavelet",
-            "instant",
-            "joint",
-        ),
-        DenoiserInfo(
-            "recursive",
-            "domain-transform recursive filter",
-            "plugplay.denoisers.recursive:Recursive",
-            "instant",
-            "joint",
-        ),
-        DenoiserInfo("bilateral", "bilateral filter", "plugplay.denoisers.bilateral:Bilateral", "instant", "joint"),
-        DenoiserInfo(
-            "median", "median, with a limited move", "plugplay.denoisers.median:Median", "instant", "per channel"
-        ),
-        DenoiserInfo(
-            "gaussian", "Gaussian smoothing", "plugplay.denoisers.gaussian:Gaussian", "instant", "per channel"
-        ),
-        DenoiserInfo(
-            "dncnn", "DnCNN, your weights", "plugplay.denoisers.learned.published:dncnn", "slow", "joint", "torch"
-        ),
-        DenoiserInfo(
-            "ffdnet", "FFDNet, your weights", "plugplay.denoisers.learned.published:ffdnet", "slow", "joint", "torch"
-        ),
-        DenoiserInfo(
-            "drunet", "DRUNet, your weights", "plugplay.denoisers.learned.published:drunet", "slow", "joint", "torch"
-        ),
-    )
-}
+def prepare_denoiser(denoiser: str | Denoiser, traits: ProblemTraits, workers: int) -> Denoiser:
+    """Return the denoiser of this name, or this object, fitted to a problem.
 
-
-def available() -> dict[str, DenoiserInfo]:
-    """Return every denoiser that `get` knows, by name; nothing is imported for it.
+    Its ``prepared(traits, workers)`` is called if it offers one. On volumes, a denoiser that does not list 3 among its
+    ``spatial_ndims`` is applied to slices.
 
     Examples
     --------
-    >>> import plugplay as pp
-    >>> "tv" in pp.denoisers.available()
-    True
+    >>> from types import SimpleNamespace
+    >>> prepare_denoiser("gaussian", SimpleNamespace(leaves="white", spatial_ndim=3), 2)
+    Gaussian(spatial_ndim=3, workers=2)
     """
-    plugins = {point.name: point for point in _entry_points() if point.name not in BUILT_IN}
-    described = {
-        name: DenoiserInfo(
-            name, f"plug-in {point.value}", point.value, origin=point.dist.name if point.dist else "unknown"
-        )
-        for name, point in plugins.items()
-    }
-    return {**BUILT_IN, **dict(sorted(described.items()))}
+    made = get(denoiser) if isinstance(denoiser, str) else denoiser
+    if isinstance(made, type) or not callable(made):
+        raise TypeError(f"denoiser must be a name or a callable (image, sigma) -> image; got {made!r}")
+    made = _fitted(made, traits, workers)
+    return made if traits.spatial_ndim in spatial_ndims_of(made) else sliced(made)
 
 
-def get(name: str, **options: Any) -> Denoiser:
-    """Make the denoiser called `name`.
-
-    Parameters
-    ----------
-    name : str
-        One of the names in `available`.
-    **options
-        Passed to the denoiser's constructor, which refuses what it does not know.
-
-    Returns
-    -------
-    Denoiser
-        A callable ``(image, sigma) -> image``.
-
-    Examples
-    --------
-    >>> import numpy as np, plugplay as pp
-    >>> denoise = pp.denoisers.get("tv")
-    >>> denoise(np.full((8, 8), 0.5), 0.1).shape
-    (8, 8)
-    """
-    if not isinstance(name, str):
-        raise TypeError(f"a denoiser's name is a string; got {name!r}")
-    factory = _factory(name)
-    signature = inspect.signature(factory)
-    try:
-        signature.bind(**options)
-    except TypeError as error:
-        accepted = ", ".join(signature.parameters) or "none"
-        raise TypeError(f"denoiser {name!r}: {error}; its options are: {accepted}") from None
-    denoiser = factory(**options)
-    if not callable(denoiser):
-        raise TypeError(f"the factory of denoiser {name!r} returned {denoiser!r}, which is not callable")
-    return denoiser
-
-
-def prepare_denoiser(denoiser: str | Denoiser, traits: Traits, workers: int) -> Denoiser:
-    """Return a denoiser fitted to a problem: made by its name if it is one, and then by ``prepared``."""
-    if not isinstance(denoiser, str):
-        return denoiser
-    purpose = {"white": "denoising", "coloured": "restoration", "shot": "photons"}[traits.leaves]
-    options = {"workers": workers, "purpose": purpose}
-    return get(denoiser, **{name: value for name, value in options.items() if accepts_option(denoiser, name)})
-
-
-def min_sigma_of(denoiser: Denoiser) -> float:
-    """Return the level below which a denoiser no longer improves an image."""
-    return float(getattr(denoiser, "min_sigma", 0.0))
-
-
-def accepts_option(name: str, option: str) -> bool:
-    """Tell whether the denoiser called `name` has an option called `option`."""
-    return option in inspect.signature(_factory(name)).parameters
-
-
-def open_session(denoiser: Denoiser, progress: Callable[[float], object] | None = None) -> Denoiser:
+def open_session(denoiser: Denoiser, progress: Progress | None = None) -> Denoiser:
     """Return what one restoration should call: the denoiser's session if it offers one, else itself."""
-    del progress
-    return denoiser.session() if isinstance(denoiser, SessionDenoiser) else denoiser
+    begin = getattr(denoiser, "session", None)
+    if not callable(begin):
+        return denoiser
+    session: Denoiser = begin(progress=progress) if progress is not None and _takes_progress(begin) else begin()
+    return session
+
+
+def min_sigma_of(denoiser: object) -> float:
+    """Return the noise level below which the denoiser no longer improves an image; 0 if it does not say.
+
+    Examples
+    --------
+    >>> min_sigma_of(min)
+    0.0
+    """
+    level = getattr(denoiser, "min_sigma", None)
+    return 0.0 if level is None else check_number(level, f"min_sigma of {name_of(denoiser)!r}", minimum=0, maximum=1)
+
+
+def spatial_ndims_of(denoiser: object) -> tuple[int, ...]:
+    """Return the numbers of spatial axes that the denoiser can be prepared for.
+
+    Examples
+    --------
+    >>> spatial_ndims_of(min), spatial_ndims_of(get("tv"))
+    ((2,), (2, 3))
+    """
+    return tuple(getattr(denoiser, "spatial_ndims", (2,)))
 
 
 def name_of(denoiser: object) -> str:
@@ -226,7 +155,7 @@ def name_of(denoiser: object) -> str:
     >>> name_of(min)
     'min'
     """
-    for candidate in (getattr(denoiser, "name", None), getattr(denoiser, "__name__", None)):
+    for candidate in (denoiser, getattr(denoiser, "name", None), getattr(denoiser, "__name__", None)):
         if isinstance(candidate, str):
             return candidate
     return type(denoiser).__name__
@@ -245,56 +174,147 @@ def per_channel(denoiser: Denoiser) -> Denoiser:
     return _PerChannel(denoiser)
 
 
+def sliced(denoiser: Denoiser) -> Denoiser:
+    r"""Make a denoiser of images work on volumes ``(D, H, W)`` or ``(D, H, W, C)``.
+
+    The volume is cut into images along each of its three axes, and the three results are averaged:
+    :math:`v = \tfrac13 \sum_{a=1}^3 D^{(a)}_\sigma(x)`, where :math:`D^{(a)}` denoises the slices across axis a one by
+    one, each with its channels. If the denoiser is bounded in the sense of the paper, so is this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> halve = sliced(lambda image, sigma: image / 2)
+    >>> halve(np.ones((2, 3, 4)), 0.1).shape
+    (2, 3, 4)
+    """
+    return _Sliced(denoiser)
+
+
 @dataclass(frozen=True)
-class _PerChannel:
+class _InParts:
+    """A denoiser applied to parts of an image; `cuts` says which, in one or several passes that are averaged."""
+
     denoiser: Denoiser
+
+    max_session_pixels: ClassVar[float] = math.inf
 
     @property
     def name(self) -> str:
         return name_of(self.denoiser)
 
-    def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
-        if image.ndim == 2:
-            return self.denoiser(image, sigma)
-        return _by_channel([self.denoiser] * image.shape[2], image, sigma)
+    @property
+    def min_sigma(self) -> float:
+        return min_sigma_of(self.denoiser)
 
-    def session(self) -> Denoiser:
-        # Channels must not share a memory: what one remembers is not true of another.
+    def cuts(self, image: FloatArray) -> list[list[Cut]]:
+        """Return the indices of the parts; those of each pass cover the image once."""
+        raise NotImplementedError
+
+    def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
+        return self._join(image, lambda _, part: self.denoiser(part, sigma))
+
+    def session(self, progress: Progress | None = None) -> Denoiser:
+        # Parts must not share a memory: what is remembered of one is not true of another.
         sessions: dict[int, Denoiser] = {}
+        shape: tuple[int, ...] = ()
+        done, total, kept = 0, 1, 0
+
+        def report(share: float) -> None:
+            if progress is not None:
+                progress((done + share) / total)
 
         def denoise(image: FloatArray, sigma: float, /) -> FloatArray:
-            channels = 1 if image.ndim == 2 else image.shape[2]
-            for index in range(channels):
-                if index not in sessions:
-                    sessions[index] = open_session(self.denoiser)
-            if image.ndim == 2:
-                return sessions[0](image, sigma)
-            return _by_channel([sessions[index] for index in range(channels)], image, sigma)
+            nonlocal shape, total, kept
+            if image.shape != shape:
+                sessions.clear()
+                shape, kept = image.shape, 0
+            total = sum(map(len, self.cuts(image)))
+
+            def one(index: int, part: FloatArray) -> FloatArray:
+                nonlocal done, kept
+                done = index
+                begun = sessions.get(index)
+                if begun is None:
+                    begun = open_session(self.denoiser, report if progress else None)
+                    if kept + part.size <= self.max_session_pixels:
+                        kept += part.size
+                        sessions[index] = begun
+                clean = begun(part, sigma)
+                report(1.0)
+                return clean
+
+            return self._join(image, one)
 
         return denoise
 
+    def _join(self, image: FloatArray, denoise: Callable[[int, FloatArray], FloatArray]) -> FloatArray:
+        joined = np.empty_like(image)
+        passes = self.cuts(image)
+        index = 0
+        for number, cuts in enumerate(passes):
+            for cut in cuts:
+                part = np.ascontiguousarray(image[cut])
+                clean = self._checked(denoise(index, part), part)
+                joined[cut] = clean if number == 0 else joined[cut] + clean
+                index += 1
+        return joined if len(passes) == 1 else joined / image.dtype.type(len(passes))
 
-def _by_channel(denoisers: list[Denoiser], image: FloatArray, sigma: float) -> FloatArray:
-    channels = [denoise(np.ascontiguousarray(image[..., index]), sigma) for index, denoise in enumerate(denoisers)]
-    return np.stack(channels, axis=-1)
+    def _checked(self, clean: FloatArray, part: FloatArray) -> FloatArray:
+        # An assignment would stretch a wrong shape and cast a wrong dtype without a word.
+        found = np.asarray(clean)
+        if found.shape != part.shape or found.dtype.kind != "f":
+            raise ValueError(
+                f"denoiser {self.name!r} returned the shape {found.shape} and dtype {found.dtype} for an image of the "
+                f"shape {part.shape} and dtype {part.dtype}; floats of the same shape are needed"
+            )
+        return found
 
 
-def _entry_points() -> Iterator[EntryPoint]:
-    yield from entry_points(group=ENTRY_POINT_GROUP)
+@dataclass(frozen=True)
+class _PerChannel(_InParts):
+    spatial_ndim: int = 2
+
+    @property
+    def spatial_ndims(self) -> tuple[int, ...]:
+        return spatial_ndims_of(self.denoiser)
+
+    def prepared(self, traits: ProblemTraits, workers: int) -> Denoiser:
+        inner = _fitted(self.denoiser, traits, workers)
+        ndim = traits.spatial_ndim if traits.spatial_ndim in spatial_ndims_of(inner) else 2
+        return replace(self, denoiser=inner, spatial_ndim=ndim)
+
+    def cuts(self, image: FloatArray) -> list[list[Cut]]:
+        return [[()] if image.ndim == self.spatial_ndim else [(..., channel) for channel in range(image.shape[-1])]]
 
 
-def _factory(name: str) -> Callable[..., Denoiser]:
-    if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].factory.partition(":")
-        factory = getattr(importlib.import_module(module), attribute)
-    else:
-        factory = next((point.load() for point in _entry_points() if point.name == name), None)
-    if factory is None:
-        raise ValueError(
-            f"there is no denoiser called {name!r}; known are {', '.join(available())}. Any callable "
-            "(image, sigma) -> image can be given instead of a name"
-        )
-    if not callable(factory):
-        raise TypeError(f"the entry point of denoiser {name!r} names {factory!r}, which is not callable")
-    made: Callable[..., Denoiser] = factory
-    return made
+@dataclass(frozen=True)
+class _Sliced(_InParts):
+    spatial_ndims: ClassVar[tuple[int, ...]] = (3,)
+    max_session_pixels: ClassVar[float] = MAX_SESSION_PIXELS
+
+    def prepared(self, traits: ProblemTraits, workers: int) -> Denoiser:
+        return replace(self, denoiser=_fitted(self.denoiser, traits, workers))
+
+    def cuts(self, image: FloatArray) -> list[list[Cut]]:
+        if image.ndim not in (3, 4):
+            raise ValueError(f"volumes have the shape (D, H, W) or (D, H, W, C); got the shape {image.shape}")
+        return [[(*(slice(None),) * axis, index) for index in range(image.shape[axis])] for axis in range(3)]
+
+
+def _fitted(denoiser: Denoiser, traits: ProblemTraits, workers: int) -> Denoiser:
+    """Return ``denoiser.prepared(traits, workers)`` if it offers that, else itself."""
+    fit = getattr(denoiser, "prepared", None)
+    made = fit(traits, workers) if callable(fit) else denoiser
+    if not callable(made):
+        raise TypeError(f"prepared() of denoiser {name_of(denoiser)!r} returned {made!r}, which is not callable")
+    return cast("Denoiser", made)
+
+
+def _takes_progress(begin: Callable[..., Any]) -> bool:
+    """Tell whether a third party's ``session`` knows the argument `progress`."""
+    try:
+        parameters = inspect.signature(begin).parameters.values()
+    except (TypeError, ValueError):  # nothing is known about functions of compiled modules
+        return False
+    return any(parameter.name == "progress" or parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)

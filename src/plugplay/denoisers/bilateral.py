@@ -11,6 +11,7 @@ import numpy as np
 from plugplay.arrays.checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._pairs import half_window, window_average
+from plugplay.denoisers._prepared import Threaded
 
 __all__ = ["Bilateral"]
 
@@ -27,7 +28,7 @@ def widths(sigma: float, channels: int = 1) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bilateral:
+class Bilateral(Threaded):
     r"""Average with the weights :math:`\exp(-|i-j|^2 / 2s^2 - \overline{(x_i - x_j)^2} / 2t^2)`.
 
     The bar is the mean over the channels. Both widths grow with sigma: :math:`s = 1.15 + 2.8\,\sigma` pixels, at

@@ -2,24 +2,32 @@
 
 Importing this module imports Numba, so only modules that have kernels do.
 
-Numba compiles a kernel when it is first called and keeps the machine code on disk. What this module adds:
+Numba compiles a kernel when it is first called. Its own cache on disk keeps an index and numbered files of machine
+code, which a kill or two processes at once can bring out of step: then old code runs, or none. The cache here has no
+index. Each compiled signature is one file, and its name is a hash of everything the code depends on: the sources of
+*all* denoisers (a kernel contains the helpers of other modules), the versions of Numba, llvmlite and NumPy, the
+CPU and the types of the arguments. So a file is right or it is not found:
 
-* The cache is keyed by the sources of *all* denoisers, not only of the file a kernel is in, since a kernel
-  contains the helpers of the other modules.
-* Where nothing can be written, the kernels are compiled in memory; a broken cache file counts as none.
-* The first compilation for a denoiser says what it is doing, as a warning of the logger ``plugplay``, which goes to
-  stderr unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
+* It appears in one step when it is complete, and whoever writes it writes the same.
+* It begins with a checksum and the signature; damaged files and those of another signature count as none.
+* Machine code is executed and comes as a pickle, so neither folders nor files that belong to others or that others
+  can write are used; a warning says so.
+* Where nothing can be written, the kernels are compiled in memory.
 
-The directory is Numba's choice: ``NUMBA_CACHE_DIR`` if set, else ``__pycache__`` beside the sources, else, for a
-read-only installation, the user's cache directory (``XDG_CACHE_HOME``, ``~/.cache``).
+The folder is ``NUMBA_CACHE_DIR`` if set, else ``__pycache__`` beside the sources, else the user's cache directory.
+The first compilation for a denoiser says what it is doing, as a warning of the logger ``plugplay``, which goes to
+stderr unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import logging
+import os
+import pickle
+import stat
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +36,13 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+import platformdirs
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
+
+from plugplay.io.atomic import atomic
 
 __all__ = ["inline", "kernel"]
 
@@ -42,10 +56,7 @@ _lock = threading.Lock()
 def kernel(function: Function) -> Function:
     """Compile `function` on its first call, or load it from the disk; it runs without the interpreter lock."""
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    try:
-        dispatcher._cache = _PackageCache(function)
-    except (RuntimeError, OSError):  # no directory can be written
-        dispatcher._cache = _NoCache(function)
+    dispatcher._cache = _KernelCache(function)
     return cast("Function", dispatcher)
 
 
@@ -54,63 +65,144 @@ def inline(function: Function) -> Function:
     return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
-def _announce(function: Callable[..., Any], circumstance: str = "") -> None:
-    """Say that the kernels of a denoiser are being compiled, when the first of them is."""
-    module = function.__module__.removeprefix("plugplay.denoisers.").partition(".")[0]
-    denoiser = "shared kernels" if module.startswith("_") else module
-    with _lock:
-        first = denoiser not in _announced
-        _announced.add(denoiser)
-    if first:
-        duration = "about 10 s" if denoiser == "bm3d" else "a few seconds"
-        _log.warning("compiling %s once, %s%s", denoiser, duration, circumstance)
-
-
-class _NoCache(NullCache):
-    """For installations that have nowhere to keep compiled code."""
+class _KernelCache(NullCache):
+    """The compiled signatures of one kernel, each in a file of its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
+        code = function.__code__
+        self._folder, self._refusals = _cache_folder(Path(code.co_filename).parent)
+        module = Path(code.co_filename).stem
+        version = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+        self._stem = f"{module}.{function.__qualname__.replace('<', '').replace('>', '')}-{version}"
 
-    def load_overload(self, sig: Any, target_context: Any) -> None:  # noqa: ARG002
-        _announce(self._function, " in every process: set NUMBA_CACHE_DIR to a directory that can be written")
-
-
-class _PackageCache(FunctionCache):
-    """Numba's cache of one kernel, valid for one state of the package."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._function = function
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, fingerprint())
+    @property
+    def cache_path(self) -> str | None:
+        return None if self._folder is None else str(self._folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            found = super().load_overload(sig, target_context)
-        except Exception as error:  # what unpickling damaged files raises cannot be listed
-            _log.info("compiled code could not be read: %s", error)
-            found = None
-            self._forget()
+        target_context.refresh()
+        found = None
+        if self._folder is not None:
+            wanted = self._signature(sig)
+            try:
+                found = self._loaded(self._path(wanted, target_context.codegen()), wanted, target_context)
+            except FileNotFoundError:
+                pass
+            except Exception as error:  # what unpickling damaged files raises cannot be listed
+                _log.info("compiled code could not be read: %s", error)
         if found is None:
-            _announce(self._function)
+            self._announce()
         return found
 
-    def _forget(self) -> None:
-        with contextlib.suppress(OSError):
-            self.flush()
-
     def save_overload(self, sig: Any, data: Any) -> None:
+        # Code with pointers into this process is of no use to another.
+        if self._folder is None or data.library.has_dynamic_globals or data.lifted:
+            return
+        signature = self._signature(sig)
+        path = self._path(signature, data.codegen)
+        body = dumps((signature, data._reduce()))
         try:
-            super().save_overload(sig, data)
+            with atomic(path, mode=0o600) as temporary:
+                temporary.write_bytes(hashlib.sha256(body).digest() + body)
+            self._forget_others()
         except OSError as error:
             _log.info("compiled code could not be kept: %s", error)
+
+    def _loaded(self, path: Path, wanted: str, target_context: Any) -> Any:
+        with path.open("rb") as stream:
+            reason = _refusal(os.fstat(stream.fileno()))
+            if reason is not None:
+                raise PermissionError(f"{path} {reason}")
+            content = stream.read()
+        digest, body = content[:32], content[32:]
+        if hashlib.sha256(body).digest() != digest:
+            raise ValueError(f"{path} is damaged")
+        signature, reduced = pickle.loads(body)
+        if signature != wanted:
+            raise ValueError(f"{path} was compiled for {signature}, not for {wanted}")
+        return CompileResult._rebuild(target_context, *reduced)
+
+    def _path(self, signature: str, codegen: Any) -> Path:
+        cells = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
+        code = self._function.__code__
+        own = hashlib.sha256(Path(code.co_filename).read_bytes()).hexdigest()  # it may be outside this package
+        depends = (fingerprint(), own, code.co_firstlineno, signature, codegen.magic_tuple())
+        key = hashlib.sha256(repr(depends).encode() + (dumps(cells) if cells else b"")).hexdigest()
+        assert self._folder is not None
+        return self._folder / f"{self._stem}.{fingerprint()[:16]}.{key[:32]}.nbc"
+
+    @staticmethod
+    def _signature(sig: Any) -> str:
+        arguments, _ = normalize_signature(sig)
+        return ", ".join(map(str, arguments))
+
+    def _forget_others(self) -> None:
+        """Remove this kernel's code of other states of the package, and what version 0.1 kept."""
+        assert self._folder is not None
+        for suffix in ("nbc", "nbi"):
+            for old in self._folder.glob(f"{self._stem.rpartition('-')[0]}-*.{suffix}"):
+                version = self._stem.rpartition("-")[2]
+                if fingerprint()[:16] not in old.name and version in old.name:
+                    old.unlink(missing_ok=True)
+
+    def _announce(self) -> None:
+        """Say that the kernels of a denoiser are being compiled, when the first of them is."""
+        module = self._function.__module__.removeprefix("plugplay.denoisers.").partition(".")[0]
+        denoiser = "shared kernels" if module.startswith("_") else module
+        duration = "about 10 s" if denoiser == "bm3d" else "a few seconds"
+        nowhere = " in every process: set NUMBA_CACHE_DIR to a directory that can be written"
+        texts = [*self._refusals, f"compiling {denoiser} once, {duration}{'' if self._folder else nowhere}"]
+        with _lock:
+            new = [text for text in texts if text not in _announced]
+            _announced.update(new)
+        for text in new:
+            _log.warning("%s", text)
 
 
 @functools.cache
 def fingerprint() -> str:
-    """Return a hash of everything the machine code depends on, apart from the CPU, which Numba looks at."""
+    """Return a hash of everything the machine code depends on, apart from the CPU and the types of the arguments."""
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()
+
+
+@functools.cache
+def _cache_folder(sources: Path) -> tuple[Path | None, tuple[str, ...]]:
+    """Return the folder for the code of the modules in `sources`, if there is one, and why others were not taken."""
+    apart = f"{sources.name}_{hashlib.sha256(str(sources).encode()).hexdigest()[:16]}"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    roots = [(Path(chosen).absolute(), apart)] if chosen else []
+    roots.append((sources / "__pycache__", ""))
+    roots.append((platformdirs.user_cache_path("plugplay", appauthor=False) / "kernels", apart))
+    refusals = []
+    for root, name in roots:
+        if not root.is_absolute():  # without a home, "~" stays what it is
+            continue
+        try:
+            for folder in (root, root / name):
+                folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+                reason = _refusal(folder.stat())
+                if reason is not None:
+                    refusals.append(f"compiled code is neither read from nor kept in {folder}, which {reason}")
+                    break
+            else:
+                if os.access(root / name, os.W_OK | os.X_OK):
+                    return root / name, tuple(refusals)
+        except OSError:
+            continue
+    return None, tuple(refusals)
+
+
+def _refusal(status: os.stat_result) -> str | None:
+    """Return why machine code from a file or folder must not be run; None if it may."""
+    if os.name != "posix":  # elsewhere, neither owner nor mode say who can write
+        return None
+    if status.st_uid != os.geteuid():
+        return "belongs to another user"
+    if stat.S_IMODE(status.st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
+        return "other users can write"
+    return None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._pairs import half_window, offset_weights, planes, radius_for
+from plugplay.denoisers._prepared import Threaded
 from plugplay.denoisers._strips import Pieces, Runner, strips, threads
 from plugplay.denoisers.compiling import kernel
 
@@ -34,7 +35,7 @@ def patch_and_width(sigma: float, channels: int = 1) -> tuple[int, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DoublyStochasticNonLocalMeans:
+class DoublyStochasticNonLocalMeans(Threaded):
     r"""Return :math:`\tilde W x` with :math:`\tilde W = D W D` and :math:`W_{ij} = \exp(-d_{ij} / 2h^2)`.
 
     :math:`d_{ij}` is the mean squared difference of the patches around pixels i and j, for pixels within a window of

@@ -1,4 +1,4 @@
-"""The median of a square window, with a limit on how far a pixel may move."""
+"""The median of a window, with a limit on how far a pixel may move."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, check_workers
-from plugplay.denoisers._inputs import checked, is_negligible
+from plugplay.arrays.checks import FloatArray, check_spatial_ndim, check_workers
+from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
+from plugplay.denoisers._prepared import Volumetric
 from plugplay.denoisers._strips import strips, threads
 from plugplay.denoisers.compiling import kernel
 
@@ -20,28 +21,36 @@ __all__ = ["Median"]
 LANES = 256
 
 
-def window_and_limit(sigma: float) -> tuple[int, float]:
+def window_and_limit(sigma: float, spatial_ndim: int = 2) -> tuple[int, float]:
     """Return the radius of the window, and the limit of the move as a multiple of sigma.
 
     The best mean PSNR over crops of scikit-image's camera, coins, astronaut and coffee. The limit gains 0.5 to 3 dB
-    below 25/255, where most of what the median removes is detail, and nothing above 75/255.
+    below 25/255, where most of what the median removes is detail, and nothing above 75/255. In volumes, a window is the
+    smallest cube with at least as many voxels as the square has pixels, up to 5 x 5 x 5.
+
+    Examples
+    --------
+    >>> window_and_limit(0.1), window_and_limit(0.1, 3)
+    ((2, 1.7000000000000002), (1, 1.7000000000000002))
     """
     radius = 1 + sum(sigma > bound for bound in (0.07, 0.18, 0.45))
-    return radius, min(1 + 7 * sigma, 3.0)
+    return radius if spatial_ndim == 2 else (radius + 1) // 2, min(1 + 7 * sigma, 3.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Median:
+class Median(Volumetric):
     r"""Move every pixel towards the median m of its window: :math:`v = x + \min(\max(m - x, -l\sigma), l\sigma)`.
 
     The window has 3 x 3 pixels up to :math:`\sigma = 0.07`, then 5 x 5, from 0.18 on 7 x 7 and from 0.45 on 9 x 9;
-    :math:`l = 1 + 7\,\sigma`, at most 3.
+    :math:`l = 1 + 7\,\sigma`, at most 3. In volumes it has 3 x 3 x 3 voxels up to 0.18, then 5 x 5 x 5.
 
     A plain median is not bounded in the sense of the paper: it removes a thin line however small sigma is. With
     the limit, no pixel moves by more than :math:`3\,\sigma`.
 
     Parameters
     ----------
+    spatial_ndim : {2, 3}, optional
+        3 for volumes ``(D, H, W)`` and ``(D, H, W, C)``, 2 for images.
     workers : int, optional
         Number of threads, by default all cores. It does not change the result.
 
@@ -53,54 +62,61 @@ class Median:
     (np.float64(0.9893), np.float64(0.0))
     """
 
+    spatial_ndim: int = 2
     workers: int | None = None
 
     name: ClassVar[str] = "median"
 
     def __post_init__(self) -> None:
+        check_spatial_ndim(self.spatial_ndim)
         check_workers(self.workers)
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
         """Denoise; colour channels are treated one by one."""
-        noisy, sigma = checked(image, sigma)
+        noisy, sigma = checked(image, sigma, self.spatial_ndim)
         if is_negligible(sigma):
             return noisy.copy()
-        radius, limit = window_and_limit(sigma)
-        middle = median_filter(noisy, radius, check_workers(self.workers))
+        radius, limit = window_and_limit(sigma, self.spatial_ndim)
+        middle = median_filter(noisy, radius, check_workers(self.workers), spatial_ndim=self.spatial_ndim)
         reach = noisy.dtype.type(limit * sigma)
         return noisy + np.clip(middle - noisy, -reach, reach)
 
 
-def median_filter(image: FloatArray, radius: int, workers: int) -> FloatArray:
-    """Return the median over ``2 radius + 1`` rows and columns, channel by channel, mirrored at the edges."""
-    channels = np.moveaxis(np.atleast_3d(image), 2, 0)
-    padded = np.pad(channels, ((0, 0), (radius, radius), (radius, radius)), mode="symmetric")
-    middle = np.empty(channels.shape, image.dtype)
-    pieces = strips(image.shape[0])
+def median_filter(image: FloatArray, radius: int, workers: int, *, spatial_ndim: int = 2) -> FloatArray:
+    """Return the median over ``2 radius + 1`` pixels along each axis, channel by channel, mirrored at the edges."""
+    volumes = channels_first(image, spatial_ndim)
+    if spatial_ndim == 2:
+        volumes = volumes[:, np.newaxis]  # one slice
+    reach = [(0, 0), (radius, radius) if spatial_ndim == 3 else (0, 0), (radius, radius), (radius, radius)]
+    padded = np.pad(volumes, reach, mode="symmetric")
+    middle = np.empty_like(volumes)
+    pieces = strips(volumes.shape[1] * volumes.shape[2])
     with threads(workers, len(pieces)) as run:
         run(partial(_medians, padded, radius, middle), pieces)
-    return np.moveaxis(middle, 0, 2).reshape(image.shape)
+    return channels_last(middle, image.shape)
 
 
 @kernel
 def _medians(padded: FloatArray, radius: int, out: FloatArray, first: int, stop: int) -> None:
-    """Fill in the medians of the rows `first` to `stop`.
+    """Fill in the medians of the rows `first` to `stop`, counted through all slices.
 
     Of the n values of a window, no value that is the least or the greatest of n // 2 + 2 of them can be the median.
     So we hold that many, drop both extremes, take in one more, and so on until one is left. The comparisons do not
     depend on the values, hence many pixels are treated at once.
     """
-    channels, _, width = out.shape
+    channels, depth, height, width = out.shape
     size = 2 * radius + 1
-    count = size * size
+    area = size * size
+    count = area * (padded.shape[1] - depth + 1)
     held = np.empty((count // 2 + 2, LANES), out.dtype)
     for c in range(channels):
-        for i in range(first, stop):
+        for row in range(first, stop):
+            z, i = row // height, row % height
             for left in range(0, width, LANES):
                 lanes = min(LANES, width - left)
                 taken = count // 2 + 2
                 for k in range(taken):
-                    source = padded[c, i + k // size, left + k % size :]
+                    source = padded[c, z + k // area, i + k % area // size, left + k % size :]
                     target = held[k]
                     for j in range(lanes):
                         target[j] = source[j]
@@ -119,7 +135,7 @@ def _medians(padded: FloatArray, radius: int, out: FloatArray, first: int, stop:
                             other[j], high[j] = np.minimum(a, b), np.maximum(a, b)
                     live -= 1
                     if taken < count:
-                        source = padded[c, i + taken // size, left + taken % size :]
+                        source = padded[c, z + taken // area, i + taken % area // size, left + taken % size :]
                         for j in range(lanes):
                             low[j] = source[j]
                         taken += 1
@@ -129,4 +145,4 @@ def _medians(padded: FloatArray, radius: int, out: FloatArray, first: int, stop:
                             low[j] = held[1, j]
                         live = 1
                 for j in range(lanes):
-                    out[c, i, left + j] = held[0, j]
+                    out[c, z, i, left + j] = held[0, j]

@@ -9,6 +9,7 @@ from typing import ClassVar
 from plugplay.arrays.checks import FloatArray, check_integer, check_workers
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._pairs import radius_for, window_average
+from plugplay.denoisers._prepared import Threaded
 
 __all__ = ["NonLocalMeans"]
 
@@ -30,7 +31,7 @@ def patch_and_width(sigma: float, channels: int = 1) -> tuple[int, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NonLocalMeans:
+class NonLocalMeans(Threaded):
     r"""Average with the weights :math:`w_{ij} = \exp(-\max(d_{ij} - 2\sigma^2, 0) / h^2)`.
 
     :math:`d_{ij}` is the mean squared difference of the patches around pixels i and j, of which noise alone makes

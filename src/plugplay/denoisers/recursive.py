@@ -11,6 +11,7 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
+from plugplay.denoisers._prepared import Threaded
 from plugplay.denoisers._strips import Scalar, decay, strips, threads
 from plugplay.denoisers.compiling import kernel
 from plugplay.denoisers.gaussian import blur, blur_width
@@ -40,7 +41,7 @@ def tonal_width(sigma: float, channels: int = 1) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recursive:
+class Recursive(Threaded):
     r"""Smooth along rows and columns by the recursion :math:`v_n = x_n + a^{d_n} (v_{n-1} - x_n)`, forth and back.
 
     The distance :math:`d_n = 1 + \tfrac{s}{t} \sum_c |g_{n,c} - g_{n-1,c}|` between neighbours is long across an

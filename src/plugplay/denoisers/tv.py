@@ -10,30 +10,37 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_workers
+from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_spatial_ndim, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
+from plugplay.denoisers._prepared import Volumetric
 from plugplay.denoisers._strips import Scalar, strips, threads
+from plugplay.denoisers._tv_volumes import minimise_volume
 from plugplay.denoisers.compiling import kernel
 
 __all__ = ["TotalVariation"]
 
 # No gray image's weight is larger than this multiple of sigma, hence no pixel moves by more than four times that.
 WEIGHT_PER_SIGMA = 1.0
+# A voxel has neighbours along one axis more, which help to tell structure from noise: the best mean PSNR over volumes
+# of slowly turning and moving crops of scikit-image's camera, coins and astronaut, and a random field with edges. On
+# seven other volumes it is 0.2 dB worse than 1.0 at 10/255 and 0.5, 1.4 and 1.7 dB better at 25, 50 and 75/255.
+VOLUME_FACTOR = 0.7
 
 
-def weight(sigma: float, channels: int = 1) -> float:
+def weight(sigma: float, channels: int = 1, spatial_ndim: int = 2) -> float:
     """Return the weight of the total variation.
 
     A power law through the weights with the best mean PSNR over crops of scikit-image's camera, coins, astronaut and
     coffee: 0.6 sigma at 10/255, 0.77 at 25/255, 0.92 at 50/255, 1.0 and more from 75/255 on. With three channels,
-    1.5 times that is best (astronaut, coffee and motorcycle), which is 3^(3/8).
+    1.5 times that is best (astronaut, coffee and motorcycle), which is 3^(3/8). In volumes, 0.7 times that.
 
     Examples
     --------
     >>> weight(0.0625), weight(1.0)
     (0.04296875, 1.0)
     """
-    return min(1.375 * math.pow(sigma, 0.25), WEIGHT_PER_SIGMA) * math.pow(channels, 0.375) * sigma
+    factor = min(1.375 * math.pow(sigma, 0.25), WEIGHT_PER_SIGMA) * math.pow(channels, 0.375) * sigma
+    return factor if spatial_ndim == 2 else VOLUME_FACTOR * factor
 
 
 # Iterations between two looks at the duality gap; a strip needs as many extra rows above and below.
@@ -43,17 +50,18 @@ ROWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class TotalVariation:
+class TotalVariation(Volumetric):
     r"""Minimise :math:`P(v) = \tfrac12 \|v - x\|^2 + c\,\sigma \sum_i |(\nabla v)_i|`.
 
-    The factor is :math:`c = \min(1.375\,\sigma^{1/4}, 1)\, C^{3/8}` for C channels. The total variation is
-    isotropic and, for colour, coupled: :math:`|\cdot|` is the length of the vector of all differences at a pixel,
-    of all channels. The dual problem, over fields p with :math:`|p_i| \le 1` and
+    The factor is :math:`c = \min(1.375\,\sigma^{1/4}, 1)\, C^{3/8}` for C channels, 0.7 times that in volumes. The
+    total variation is isotropic and, for colour, coupled: :math:`|\cdot|` is the length of the vector of all
+    differences at a pixel, of all channels. The dual problem, over fields p with :math:`|p_i| \le 1` and
     :math:`v = x + c\,\sigma \operatorname{div} p`, is solved by Beck and Teboulle's fast gradient projection.
 
     It is bounded in the sense of the paper: no pixel moves by more than :math:`4 c\,\sigma \le 4\,\sigma`, since
     :math:`|\operatorname{div} p| \le 4`. This holds however early the iterations stop, and for colour it holds for
-    the root mean square over the channels.
+    the root mean square over the channels. In volumes :math:`|\operatorname{div} p| \le 3 + \sqrt 3` and c is smaller,
+    so that the bound is the same.
 
     Parameters
     ----------
@@ -62,6 +70,8 @@ class TotalVariation:
     accuracy : float, optional
         The iterations stop when the result is known to be within an RMS distance of ``accuracy * sigma`` of
         the exact minimiser. The duality gap G tells: :math:`\|v - v^*\|^2 \le 2 G`.
+    spatial_ndim : {2, 3}, optional
+        3 for volumes ``(D, H, W)`` and ``(D, H, W, C)``, 2 for images.
     workers : int, optional
         Number of threads, by default all cores. It does not change the result.
 
@@ -81,6 +91,7 @@ class TotalVariation:
 
     max_iterations: int = 400
     accuracy: float = 0.1
+    spatial_ndim: int = 2
     workers: int | None = None
 
     name: ClassVar[str] = "tv"
@@ -88,28 +99,33 @@ class TotalVariation:
     def __post_init__(self) -> None:
         check_integer(self.max_iterations, "max_iterations", minimum=1)
         check_number(self.accuracy, "accuracy", above=0)
+        check_spatial_ndim(self.spatial_ndim)
         check_workers(self.workers)
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
         """Denoise; colour channels share their edges."""
-        noisy, sigma = checked(image, sigma)
+        noisy, sigma = checked(image, sigma, self.spatial_ndim)
         if is_negligible(sigma):
             return noisy.copy()
-        x = channels_first(noisy)
-        smooth = self._minimise(x, weight(sigma, x.shape[0]), self.accuracy * sigma)
+        x = channels_first(noisy, self.spatial_ndim)
+        smooth = self._minimise(x, weight(sigma, x.shape[0], self.spatial_ndim), self.accuracy * sigma)
         return channels_last(smooth, noisy.shape)
 
     def _minimise(self, x: FloatArray, strength: float, tolerance: float) -> FloatArray:
         """Return the minimiser for channels-first `x`, to the RMS error `tolerance`."""
+        workers = check_workers(self.workers)
+        momenta = _momenta(self.max_iterations)
+        if x.ndim == 4:
+            return minimise_volume(x, strength, tolerance, momenta=momenta, stride=STRIDE, workers=workers)
         pieces = strips(x.shape[1], ROWS)
         # The fields: for each channel the vertical and the horizontal component, of p and of the point q that
         # p is extrapolated to. Strips read one pair and write the other.
         now, after = (np.zeros((4, *x.shape), x.dtype) for _ in range(2))
-        momentum = _momenta(self.max_iterations).astype(x.dtype)
+        momentum = momenta.astype(x.dtype)
         smooth = np.empty_like(x)
         scale = x.dtype.type(strength)
 
-        with threads(check_workers(self.workers), len(pieces)) as run:
+        with threads(workers, len(pieces)) as run:
             for first in range(0, self.max_iterations, STRIDE):
                 run(partial(_advance, x, now, after, scale, momentum[first : first + STRIDE]), pieces)
                 now, after = after, now

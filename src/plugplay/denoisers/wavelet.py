@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
-from plugplay.arrays.checks import FloatArray, check_integer, check_workers
+from plugplay.arrays.checks import FloatArray, check_integer, check_spatial_ndim, check_workers
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
-from plugplay.denoisers._strips import Runner, Scalar, strips, threads
+from plugplay.denoisers._prepared import Volumetric
+from plugplay.denoisers._strips import Runner, soft, strips, threads
+from plugplay.denoisers._wavelet_volumes import shrink_volumes
 from plugplay.denoisers.compiling import kernel
 
 __all__ = ["Wavelet"]
@@ -34,16 +36,16 @@ def threshold_factor(sigma: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wavelet:
+class Wavelet(Volumetric):
     r"""Soft-threshold the Haar coefficients, and average over all shifts of the grid of cells.
 
     The threshold of a sub-band is :math:`c\,\sigma_b^2 / \sqrt{\overline{y^2} - \sigma_b^2}`, with y its
     coefficients and :math:`\sigma_b` its noise: BayesShrink with a factor :math:`c = 0.415\,\sigma^{-0.42}`, at
     most 2. Bands that are no stronger than the noise are removed.
 
-    With L levels there are :math:`4^L` different shifts; averaging over all of them (cycle spinning) costs no more
-    than a few, because their coefficients are those of the transform without decimation. The image is mirrored at
-    its edges.
+    With L levels there are :math:`4^L` different shifts, :math:`8^L` in volumes; averaging over all of them (cycle
+    spinning) costs no more than a few, because their coefficients are those of the transform without decimation. The
+    image is mirrored at its edges.
 
     Colour channels are first decorrelated by a cosine transform across them, which for three channels gives the
     luminance and two colour differences.
@@ -54,6 +56,8 @@ class Wavelet:
     ----------
     levels : int, optional
         The number L of scales.
+    spatial_ndim : {2, 3}, optional
+        3 for volumes ``(D, H, W)`` and ``(D, H, W, C)``, 2 for images.
     workers : int, optional
         Number of threads, by default all cores. It does not change the result.
 
@@ -73,20 +77,22 @@ class Wavelet:
     """
 
     levels: int = 4
+    spatial_ndim: int = 2
     workers: int | None = None
 
     name: ClassVar[str] = "wavelet"
 
     def __post_init__(self) -> None:
         check_integer(self.levels, "levels", minimum=1)
+        check_spatial_ndim(self.spatial_ndim)
         check_workers(self.workers)
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
         """Denoise; colour channels are decorrelated first."""
-        noisy, sigma = checked(image, sigma)
+        noisy, sigma = checked(image, sigma, self.spatial_ndim)
         if is_negligible(sigma):
             return noisy.copy()
-        planes = channels_first(noisy)
+        planes = channels_first(noisy, self.spatial_ndim)
         many = planes.shape[0] > 1  # the transform of a single channel is itself
         smooth = shrink(
             dct(planes, axis=0, norm="ortho") if many else planes,
@@ -100,6 +106,8 @@ class Wavelet:
 
 def shrink(x: FloatArray, sigma: float, *, levels: int, factor: float, workers: int) -> FloatArray:
     """Denoise channels-first `x`, whose noise has the standard deviation sigma in every channel."""
+    if x.ndim == 4:
+        return shrink_volumes(x, sigma, levels=levels, threshold=partial(_threshold, factor=factor), workers=workers)
     reach = 2**levels - 1
     extended = np.pad(x, ((0, 0), (reach, reach), (reach, reach)), mode="symmetric")
     with threads(workers, len(strips(x.shape[1] + reach, ROWS))) as run:
@@ -116,7 +124,7 @@ def _shrink_plane(plane: FloatArray, sigma: float, levels: int, factor: float, r
         bands = np.empty((4, height, width), plane.dtype)
         energy = np.sum(run(partial(_analyse, coarse, step, bands), strips(height, ROWS)), axis=0)
         noise = (sigma / 2 ** (level + 1)) ** 2
-        thresholds.append([_threshold(power / (height * width), noise, factor) for power in energy])
+        thresholds.append([_threshold(power / (height * width), noise, factor=factor) for power in energy])
         coarse = bands[0]
         details.append(bands)
     begin = 0
@@ -135,7 +143,7 @@ def _shrink_plane(plane: FloatArray, sigma: float, levels: int, factor: float, r
     return coarse
 
 
-def _threshold(power: float, noise: float, factor: float) -> float:
+def _threshold(power: float, noise: float, *, factor: float) -> float:
     signal = math.sqrt(max(power - noise, 0.0))
     return factor * noise / signal if signal > 0 else math.inf
 
@@ -165,11 +173,6 @@ def _analyse(fine: FloatArray, step: int, bands: FloatArray, first: int, stop: i
 
 
 @kernel
-def _soft(value: Scalar, limit: Scalar) -> Scalar:
-    return value - min(max(value, -limit), limit)
-
-
-@kernel
 def _synthesise(
     coarse: FloatArray, bands: FloatArray, limits: FloatArray, step: int, finer: FloatArray, first: int, stop: int
 ) -> None:
@@ -183,15 +186,15 @@ def _synthesise(
             even[j] = (
                 coarse[i + step, j]
                 + coarse[i, j]
-                + _soft(bands[2, i + step, j], limits[1])
-                - _soft(bands[2, i, j], limits[1])
+                + soft(bands[2, i + step, j], limits[1])
+                - soft(bands[2, i, j], limits[1])
             )
         for j in range(width + step):
             odd[j] = (
-                _soft(bands[1, i + step, j], limits[0])
-                + _soft(bands[1, i, j], limits[0])
-                + _soft(bands[3, i + step, j], limits[2])
-                - _soft(bands[3, i, j], limits[2])
+                soft(bands[1, i + step, j], limits[0])
+                + soft(bands[1, i, j], limits[0])
+                + soft(bands[3, i + step, j], limits[2])
+                - soft(bands[3, i, j], limits[2])
             )
         row = finer[i]
         for j in range(width):

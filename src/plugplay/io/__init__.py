@@ -5,18 +5,37 @@ profile, orientation and resolution survive a restoration; whatever a format can
 """
 
 from plugplay.io import photons
+from plugplay.io.atomic import atomic, sweep
+from plugplay.io.errors import ImageFileError, ImageLossWarning, printable
 from plugplay.io.files import is_image_name, read, suffixes, write
-from plugplay.io.record import ImageFile, ImageFileError, ImageLossWarning, Metadata, Resolution
+from plugplay.io.limits import MAX_BYTES, check_size, parse_size
+from plugplay.io.numpy_files import load_arrays, save_arrays
+from plugplay.io.paths import check_regular, check_targets, same_file
+from plugplay.io.record import ImageFile, Metadata, Resolution
+from plugplay.io.transfer import encode, linearise
 
 __all__ = [
+    "MAX_BYTES",
     "ImageFile",
     "ImageFileError",
     "ImageLossWarning",
     "Metadata",
     "Resolution",
+    "atomic",
+    "check_regular",
+    "check_size",
+    "check_targets",
+    "encode",
     "is_image_name",
+    "linearise",
+    "load_arrays",
+    "parse_size",
     "photons",
+    "printable",
     "read",
+    "same_file",
+    "save_arrays",
     "suffixes",
+    "sweep",
     "write",
 ]

@@ -1,22 +1,45 @@
-"""Files that are there completely or not at all."""
+"""Files that are there completely or not at all, whatever happens while they are written.
+
+The new content goes into a temporary file beside the target, is flushed to the disk, and takes the target's name in
+one step. A process that is killed leaves at most a temporary file, whose name says which process made it, so that
+the next run removes it.
+"""
 
 from __future__ import annotations
 
+import errno
+import functools
+import hashlib
 import os
+import platform
+import re
 import secrets
-from contextlib import contextmanager
+import stat
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-__all__ = ["atomic"]
+__all__ = ["atomic", "sweep"]
+
+# A temporary file of a process that cannot be asked, because it ran on another machine, is left over after this.
+MAX_AGE_ELSEWHERE = 3600.0
+# So is one of a process that seems alive: by then, its number has been given to another.
+MAX_AGE = 86400.0
+
+_OURS = re.compile(r"\.plugplay-(?P<host>[0-9a-f]{8})-(?P<process>\d+)-[0-9a-f]{12}(\..*)?")
 
 
 @contextmanager
-def atomic(target: Path) -> Iterator[Path]:
-    """Give a temporary path beside `target`; it is renamed when all went well and removed when not.
+def atomic(target: str | os.PathLike[str], *, mode: int | None = None) -> Iterator[Path]:
+    """Give a temporary path beside `target`; it takes the target's name when all went well and is removed when not.
+
+    What was written is on the disk before the name changes. The file gets the permissions `mode`; by default those of
+    the file that it replaces, or what the umask asks for. Leftovers of killed processes in the folder are removed. A
+    folder, pipe or device is not replaced: `FileExistsError`.
 
     Examples
     --------
@@ -27,12 +50,84 @@ def atomic(target: Path) -> Iterator[Path]:
     >>> [path.name for path in folder.iterdir()]
     ['note.txt']
     """
-    # The suffix stays, because libraries choose a format by it. Not tempfile.mkstemp: its files are private,
-    # whereas an output should get the permissions that the user's umask asks for.
-    temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(6)}{target.suffix}")
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    target = Path(target)
+    if target.exists() and not target.is_file():  # renaming over /dev/null would make it a file
+        raise FileExistsError(errno.EEXIST, "there is something else than a file", str(target))
+    _sweep_once(target.parent)
+    # The ending stays, because libraries choose a format by it; nothing else of the name, which may be of any length.
+    # Not tempfile.mkstemp: its files are private, whereas an output gets the permissions that the umask asks for.
+    ending = target.suffix if len(os.fsencode(target.suffix)) <= 16 else ""
+    temporary = target.with_name(f".plugplay-{_host()}-{os.getpid()}-{secrets.token_hex(6)}{ending}")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode))
     try:
         yield temporary
+        with suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 if mode is None else mode)
+        _flush(temporary, os.O_RDWR)
         temporary.replace(target)
+        if os.name == "posix":
+            with suppress(OSError):  # some network file systems cannot do it for folders
+                _flush(target.parent, os.O_RDONLY)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def sweep(folder: str | os.PathLike[str]) -> list[Path]:
+    """Remove the temporary files that killed processes left in a folder, and return their paths.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> sweep(tempfile.mkdtemp())
+    []
+    """
+    removed = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            found = _OURS.fullmatch(entry.name)
+            if found is None:
+                continue
+            with suppress(OSError):  # another process may be faster
+                age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                if _is_left_over(found["host"], int(found["process"]), age):
+                    Path(entry.path).unlink()
+                    removed.append(Path(entry.path))
+    return removed
+
+
+@functools.lru_cache(maxsize=256)
+def _sweep_once(folder: Path) -> None:
+    """Sweep a folder, but not again for every file that is written into it."""
+    sweep(folder)
+
+
+def _is_left_over(host: str, process: int, age: float) -> bool:
+    if host != _host():
+        return age > MAX_AGE_ELSEWHERE
+    return age > MAX_AGE or not _is_alive(process)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":  # elsewhere, signal 0 would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it belongs to somebody else
+        return True
+    return True
+
+
+@functools.cache
+def _host() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _flush(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import warnings
 from dataclasses import dataclass, replace
@@ -12,19 +13,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.io.atomic import atomic
-from plugplay.io.record import ImageFile, ImageFileError, ImageLossWarning
+from plugplay.io.errors import ImageFileError, ImageLossWarning, printable
+from plugplay.io.paths import check_regular
+from plugplay.io.record import ImageFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import IO
 
 __all__ = ["is_image_name", "read", "suffixes", "write"]
+
+# Larger images are encoded straight into the temporary file, smaller ones in memory before there is any.
+MAX_ENCODED_IN_MEMORY = 2**29
 
 _ALL_DTYPES = frozenset(["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"])
 
 
 @dataclass(frozen=True)
 class _Format:
-    """What a format can hold, and the module that has its ``read(path)`` and ``write(path, image)``."""
+    """What a format can hold, and the module with its ``read(path, limit)`` and ``write(stream, image)``."""
 
     name: str
     module: str
@@ -36,6 +43,7 @@ class _Format:
     alpha: bool = True
     stacks: bool = True
     any_channels: bool = True
+    writer: str = "write"
 
 
 _FORMATS = (
@@ -59,8 +67,19 @@ _FORMATS = (
         alpha=False,
         stacks=False,
         any_channels=False,
+        writer="write_jpeg",
     ),
-    _Format("WebP", "jpeg_webp", (".webp",), (b"RIFF",), frozenset({"u1"}), "u1", stacks=False, any_channels=False),
+    _Format(
+        "WebP",
+        "jpeg_webp",
+        (".webp",),
+        (b"RIFF",),
+        frozenset({"u1"}),
+        "u1",
+        stacks=False,
+        any_channels=False,
+        writer="write_webp",
+    ),
     _Format(
         "TIFF",
         "tiff",
@@ -78,8 +97,8 @@ _FORMATS = (
         "f4",
         alpha=False,
     ),
-    _Format("NPY", "numpy_files", (".npy",), (b"\x93NUMPY",), _ALL_DTYPES, "f4"),
-    _Format("NPZ", "numpy_files", (".npz",), (b"PK\x03\x04",), _ALL_DTYPES, "f4"),
+    _Format("NPY", "numpy_files", (".npy",), (b"\x93NUMPY",), _ALL_DTYPES, "f4", writer="write_npy"),
+    _Format("NPZ", "numpy_files", (".npz",), (b"PK\x03\x04",), _ALL_DTYPES, "f4", writer="write_npz"),
 )
 
 
@@ -99,13 +118,16 @@ def is_image_name(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in suffixes()
 
 
-def read(path: str | os.PathLike[str]) -> ImageFile:
+def read(path: str | os.PathLike[str], *, limit: int | None = None) -> ImageFile:
     """Read an image file; its content tells its format, whatever its name.
 
     Parameters
     ----------
     path : path
         PNG, JPEG, WebP, TIFF (OME-TIFF and ImageJ included), FITS, NPY or NPZ.
+    limit : int, optional
+        How many bytes the pixels may need. By default 4 GiB; and a small file cannot have more than 256 MiB and more
+        than 200 times its size. It is looked at before anything is unpacked.
 
     Returns
     -------
@@ -127,22 +149,23 @@ def read(path: str | os.PathLike[str]) -> ImageFile:
     """
     source = Path(path)
     format_ = _sniffed(source)
-    reader: Callable[[Path], ImageFile] = _module(format_).read
+    reader: Callable[[Path, int | None], ImageFile] = _module(format_).read
+    name = printable(source)
     try:
         # What decoders murmur about a file matters only if they fail; what gets lost matters always.
         with warnings.catch_warnings(record=True) as murmurs:
             warnings.simplefilter("always")
-            image = reader(source)
+            image = reader(source, limit)
     except ImportError as error:
-        raise ImageFileError(f"{source}: {error}") from None
+        raise ImageFileError(f"{name}: {error}") from None
     except ImageFileError as error:
-        raise ImageFileError(f"{source}: {error}") from error
+        raise ImageFileError(f"{name}: {error}") from error
     except Exception as error:  # decoders of damaged files raise anything: struct.error, KeyError, MemoryError, …
         detail = str(error) or type(error).__name__
-        raise ImageFileError(f"{source}: damaged or unsupported {format_.name} file ({detail})") from error
+        raise ImageFileError(f"{name}: damaged or unsupported {format_.name} file ({detail})") from error
     for murmur in murmurs:
         if issubclass(murmur.category, ImageLossWarning):
-            warnings.warn(str(murmur.message), ImageLossWarning, stacklevel=2)
+            warnings.warn(ImageLossWarning(murmur.message), stacklevel=2)
     return image
 
 
@@ -159,38 +182,44 @@ def write(path: str | os.PathLike[str], image: ImageFile) -> None:
     target = Path(path)
     format_ = _named(target)
     fitting = _fitted(image, format_, target)
+    name = printable(target)
     if target.is_dir():
-        raise ImageFileError(f"{target} is a folder; a file name is needed")
-    writer: Callable[[Path, ImageFile], None] = _module(format_).write
+        raise ImageFileError(f"{name} is a folder; a file name is needed")
     try:
-        with atomic(target) as temporary:
-            writer(temporary, fitting)
+        writer: Callable[[IO[bytes], ImageFile], None] = getattr(_module(format_), format_.writer)
+        # Encoded first, so that the temporary file is there as short as possible.
+        encoded = io.BytesIO()
+        small = fitting.pixels.nbytes <= MAX_ENCODED_IN_MEMORY
+        if small:
+            writer(encoded, fitting)
+        with atomic(target) as temporary, temporary.open("w+b") as stream:
+            if small:
+                stream.write(encoded.getbuffer())
+            else:
+                writer(stream, fitting)
     except ImageFileError:
         raise
     except ImportError as error:
-        raise ImageFileError(f"{target}: {error}") from None
+        raise ImageFileError(f"{name}: {error}") from None
     except OSError as error:
-        raise ImageFileError(f"{target}: cannot be written ({error.strerror or error})") from error
+        raise ImageFileError(f"{name}: cannot be written ({error.strerror or error})") from error
     except Exception as error:  # encoders, too, raise anything over what they cannot hold
         detail = str(error) or type(error).__name__
-        raise ImageFileError(f"{target}: {format_.name} cannot hold this image ({detail})") from error
+        raise ImageFileError(f"{name}: {format_.name} cannot hold this image ({detail})") from error
 
 
 def _sniffed(source: Path) -> _Format:
+    check_regular(source)
     try:
-        if source.is_dir():
-            raise ImageFileError(f"{source} is a folder, not an image file")
         with source.open("rb") as stream:
             head = stream.read(16)
-    except FileNotFoundError:
-        raise ImageFileError(f"{source}: there is no such file") from None
-    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
-        raise ImageFileError(f"{source}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    except OSError as error:
+        raise ImageFileError(f"{printable(source)}: cannot be read ({error.strerror or error})") from None
     for format_ in _FORMATS:
         if head.startswith(format_.magic) and (format_.name != "WebP" or head[8:12] == b"WEBP"):
             return format_
     what = "is empty" if not head else "is not an image file that can be read"
-    raise ImageFileError(f"{source} {what}; known are {', '.join(format_.name for format_ in _FORMATS)}")
+    raise ImageFileError(f"{printable(source)} {what}; known are {', '.join(format_.name for format_ in _FORMATS)}")
 
 
 def _named(target: Path) -> _Format:
@@ -198,7 +227,8 @@ def _named(target: Path) -> _Format:
         if target.suffix.lower() in format_.suffixes:
             return format_
     raise ImageFileError(
-        f"{target}: the ending {target.suffix!r} names no format that can be written; known are {' '.join(suffixes())}"
+        f"{printable(target)}: the ending {target.suffix!r} names no format that can be written; known are "
+        f"{' '.join(suffixes())}"
     )
 
 
@@ -209,25 +239,28 @@ def _module(format_: _Format) -> Any:
 
 def _fitted(image: ImageFile, format_: _Format, target: Path) -> ImageFile:
     """Return the image as the format can hold it, with a warning for whatever is lost."""
+    name = printable(target)
+    if image.metadata.parts and format_.name != "FITS":
+        _warn(f"{name}: {format_.name} cannot hold the other parts of the FITS file, so they are left out")
     if image.stack_shape and not format_.stacks:
         if image.pages.shape[0] > 1:
             raise ImageFileError(
-                f"{target}: {format_.name} holds one image, not {image.pages.shape[0]}; write TIFF, FITS or NPY"
+                f"{name}: {format_.name} holds one image, not {image.pages.shape[0]}; write TIFF, FITS or NPY"
             )
         alpha = None if image.alpha is None else image.alpha.reshape(image.pages.shape[1:3])
         image = replace(image, pixels=image.pages[0], alpha=alpha)
     channels = image.pixels.shape[-1] if image.colour else 1
     if channels not in (1, 3) and not format_.any_channels:
-        raise ImageFileError(f"{target}: {format_.name} holds 1 or 3 channels, not {channels}; write TIFF or NPY")
+        raise ImageFileError(f"{name}: {format_.name} holds 1 or 3 channels, not {channels}; write TIFF or NPY")
     if image.alpha is not None and not format_.alpha:
-        _warn(f"{target}: {format_.name} has no transparency, so it is left out")
+        _warn(f"{name}: {format_.name} has no transparency, so it is left out")
         image = replace(image, alpha=None)
     if image.pixels.dtype.str[1:] not in format_.dtypes:
         fallback = np.dtype(format_.fallback)
-        _warn(f"{target}: {format_.name} cannot hold {image.pixels.dtype} pixels, so they are stored as {fallback}")
+        _warn(f"{name}: {format_.name} cannot hold {image.pixels.dtype} pixels, so they are stored as {fallback}")
         image = image.converted(fallback)
     return image
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, ImageLossWarning, stacklevel=4)
+    warnings.warn(ImageLossWarning(text), stacklevel=4)

@@ -1,4 +1,4 @@
-"""Orientation and size, which are decided before and after decoding."""
+"""Orientation and alpha, which are sorted out after decoding."""
 
 from __future__ import annotations
 
@@ -6,24 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.io.record import ImageFileError
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_size", "split_alpha", "upright"]
-
-# A file that claims this much and is this much smaller itself is a trap: real images compress 2 to 50 times.
-LARGE_BYTES = 2**28
-SUSPICIOUS_RATIO = 200
-
-
-def check_size(decoded_bytes: int, file_bytes: int) -> None:
-    """Refuse a decompression bomb before it is decoded."""
-    if decoded_bytes > LARGE_BYTES and decoded_bytes > SUSPICIOUS_RATIO * max(file_bytes, 1):
-        raise ImageFileError(
-            f"its {file_bytes} bytes claim to unpack to {decoded_bytes / 2**20:.0f} MiB: a decompression bomb, refused"
-        )
+__all__ = ["split_alpha", "upright"]
 
 
 def upright(array: NDArray[Any], orientation: int) -> NDArray[Any]:

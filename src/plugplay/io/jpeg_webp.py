@@ -8,47 +8,55 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from plugplay.io.errors import ImageLossWarning
 from plugplay.io.geometry import split_alpha, upright
+from plugplay.io.icc import transfer_of_profile
 from plugplay.io.pillow import metadata_of, opened, orientation_of, pixels_of
-from plugplay.io.record import ImageFile, ImageLossWarning
+from plugplay.io.record import ImageFile
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import IO
 
-__all__ = ["read", "write"]
+__all__ = ["read", "write_jpeg", "write_webp"]
 
 # The highest quality at which JPEG files do not grow without any visible gain.
 JPEG_QUALITY = 95
 
 
-def read(path: Path) -> ImageFile:
+def read(path: Path, limit: int | None) -> ImageFile:
     """Read a JPEG or WebP file."""
     with path.open("rb") as stream:
         format_ = "WEBP" if stream.read(4) == b"RIFF" else "JPEG"
-    with opened(path, format_) as image:
+    with opened(path, format_, limit) as image:
         if format_ == "WEBP" and getattr(image, "n_frames", 1) > 1:
-            warnings.warn(f"{path} is animated: only its first image is used", ImageLossWarning, stacklevel=2)
+            warnings.warn(ImageLossWarning(f"{path} is animated: only its first image is used"), stacklevel=2)
         decoded = upright(pixels_of(image), orientation_of(image))
         pixels, colour, alpha = split_alpha(decoded)
-        return ImageFile.of(pixels, colour=colour, alpha=alpha, metadata=metadata_of(image))
+        metadata = metadata_of(image)
+    transfer = "srgb" if metadata.icc is None else transfer_of_profile(metadata.icc)
+    return ImageFile.of(pixels, colour=colour, alpha=alpha, metadata=metadata, transfer=transfer)
 
 
-def write(path: Path, image: ImageFile) -> None:
-    """Write a JPEG file (quality 95, no colour subsampling) or a lossless WebP file."""
+def write_jpeg(stream: IO[bytes], image: ImageFile) -> None:
+    """Write a JPEG file: quality 95, no colour subsampling."""
+    options = _options(image)
+    dpi = None if image.metadata.resolution is None else image.metadata.resolution.per_inch()
+    if dpi is not None:
+        # JPEG has 16 bits for it.
+        options["dpi"] = tuple(min(max(round(n), 1), 65535) for n in dpi)
+    Image.fromarray(image.pixels).save(stream, "JPEG", quality=JPEG_QUALITY, subsampling=0, **options)
+
+
+def write_webp(stream: IO[bytes], image: ImageFile) -> None:
+    """Write a WebP file without loss."""
     pixels = image.pixels
     if image.alpha is not None:
         rgb = pixels if image.colour else np.repeat(pixels[..., None], 3, axis=-1)
         pixels = np.concatenate([rgb, image.alpha[..., None]], axis=-1)
-    metadata = image.metadata
-    options: dict[str, Any] = {}
-    if metadata.icc is not None:
-        options["icc_profile"] = metadata.icc
-    if metadata.exif is not None:
-        options["exif"] = metadata.exif
-    if path.suffix.lower() == ".webp":
-        Image.fromarray(pixels).save(path, "WEBP", lossless=True, exact=True, **options)
-        return
-    dpi = None if metadata.resolution is None else metadata.resolution.per_inch()
-    if dpi is not None:
-        options["dpi"] = (round(dpi[0]), round(dpi[1]))
-    Image.fromarray(pixels).save(path, "JPEG", quality=JPEG_QUALITY, subsampling=0, **options)
+    Image.fromarray(pixels).save(stream, "WEBP", lossless=True, exact=True, **_options(image))
+
+
+def _options(image: ImageFile) -> dict[str, Any]:
+    kept = {"icc_profile": image.metadata.icc, "exif": image.metadata.exif}
+    return {name: value for name, value in kept.items() if value is not None}

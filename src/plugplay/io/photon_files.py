@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from plugplay.arrays.checks import check_integer
-from plugplay.io.record import ImageFileError
+from plugplay.io.errors import ImageFileError
+from plugplay.io.limits import check_size
+from plugplay.io.matlab import is_hdf5, load_variable, variables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,17 +45,16 @@ def open_cube(
     time_axis: int | None,
     packed_axis: int | None,
     variable: str | None,
+    limit: int | None,
 ) -> tuple[Cube, int | None, int | None]:
     """Return the stored array, its time axis (None for a single frame) and its packed axis."""
     matlab = False
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        if not path.is_file():
-            raise ImageFileError("it is a folder" if path.is_dir() else "there is no such file")
         if path.suffix.lower() == ".bin":
             return _raw(path, frame_shape), 0, 2
         matlab = path.suffix.lower() == ".mat"
-        cube: Cube = _matlab(path, variable) if matlab else _memory_mapped(path)
+        cube: Cube = _matlab(path, variable, limit) if matlab else _memory_mapped(path)
     else:
         cube = np.asarray(source)
     rank = len(cube.shape)
@@ -92,33 +95,44 @@ def _raw(path: Path, frame_shape: tuple[int, int] | None) -> Cube:
     return np.memmap(path, np.uint8, mode="r", shape=(frames, height, row))
 
 
-def _matlab(path: Path, variable: str | None) -> Cube:
-    from scipy.io import loadmat, whosmat
-
-    try:
-        found = {name: shape for name, shape, _ in whosmat(path)}
-        name = _variable(found, variable)
-        loaded: NDArray[Any] = loadmat(path, variable_names=[name])[name]
-    except ImageFileError:
-        raise
-    except NotImplementedError:  # how scipy says that it is HDF5
-        return _matlab_hdf5(path, variable)
-    except Exception as error:  # damaged files make scipy raise anything
-        raise ImageFileError(f"not a readable MATLAB file ({error})") from None
-    return loaded
+def _matlab(path: Path, variable: str | None, limit: int | None) -> Cube:
+    if is_hdf5(path):
+        return _matlab_hdf5(path, variable, limit)
+    found = variables(path)
+    name = _variable({name: each.shape for name, each in found.items()}, variable)
+    return load_variable(path, found[name], limit=limit)
 
 
-def _matlab_hdf5(path: Path, variable: str | None) -> Cube:
+def _matlab_hdf5(path: Path, variable: str | None, limit: int | None) -> Cube:
     try:
         import h5py
     except ImportError:
         raise ImageFileError("a MATLAB file of version 7.3 needs h5py: pip install 'plugplay[matlab]'") from None
-    try:
-        file = h5py.File(path, "r")
-        sizes = {name: item.shape for name, item in file.items() if isinstance(item, h5py.Dataset)}
-        return _Transposed(file[_variable(sizes, variable)])
-    except OSError as error:
-        raise ImageFileError(f"not a readable MATLAB file ({error})") from None
+    with contextlib.ExitStack() as cleanup:
+        try:
+            file = cleanup.enter_context(h5py.File(path, "r"))
+            dataset = _dataset_inside(h5py, file, variable)
+            if dataset.chunks is not None:  # whole ones are unpacked
+                check_size(math.prod(dataset.chunks) * dataset.dtype.itemsize, stored=path.stat().st_size, limit=limit)
+        except ImageFileError:
+            raise
+        except Exception as error:  # damaged files make h5py raise anything
+            raise ImageFileError(f"not a readable MATLAB file ({error or type(error).__name__})") from None
+        cleanup.pop_all()  # it stays open as long as the dataset is used
+        return _Transposed(dataset)
+
+
+def _dataset_inside(h5py: Any, file: Any, variable: str | None) -> Any:
+    """Return the dataset of the cube; links and external storage, which would read other files, are not followed."""
+    inside = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
+    if variable is not None and variable in file.keys() - set(inside):
+        raise ImageFileError(f"its variable {variable} is a link, which is not followed")
+    items = {name: file[name] for name in inside}
+    sizes = {name: item.shape for name, item in items.items() if isinstance(item, h5py.Dataset) and item.shape}
+    dataset = items[_variable(sizes, variable)]
+    if dataset.external or dataset.is_virtual:
+        raise ImageFileError("its data are in other files, which are not read")
+    return dataset
 
 
 class _Transposed:
@@ -130,7 +144,10 @@ class _Transposed:
         self.dtype: np.dtype[Any] = dataset.dtype
 
     def __getitem__(self, block: slice) -> NDArray[Any]:
-        return np.asarray(self._dataset[..., block]).T
+        try:
+            return np.asarray(self._dataset[..., block]).T
+        except Exception as error:  # a damaged chunk
+            raise ImageFileError(f"not a readable MATLAB file ({error or type(error).__name__})") from None
 
 
 def _variable(found: dict[str, tuple[int, ...]], wanted: str | None) -> str:

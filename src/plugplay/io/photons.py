@@ -6,6 +6,7 @@ of its jots fired and how many could have. A cube is therefore read once, block 
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +15,10 @@ import numpy as np
 
 from plugplay.arrays.checks import check_integer, check_mask, check_same_shape, frozen
 from plugplay.arrays.records import Fingerprinted
+from plugplay.io.errors import ImageFileError, printable
+from plugplay.io.limits import check_size
+from plugplay.io.paths import check_regular
 from plugplay.io.photon_files import open_cube
-from plugplay.io.record import ImageFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +68,7 @@ def count_ones(
     frames: int | None = None,
     variable: str | None = None,
     mask: ArrayLike | None = None,
+    limit: int | None = None,
 ) -> PhotonCounts:
     """Count the ones of a photon cube.
 
@@ -90,6 +94,9 @@ def count_ones(
         Which variable of a MATLAB file; by default the only one that can be a cube.
     mask : array of bool, optional
         Frame-shaped, True where a jot works. Hot and dead jots are left out, of the ones and of the trials.
+    limit : int, optional
+        How many bytes of memory may be needed, by default 4 GiB: for the counts of a frame, and for a MATLAB file
+        before version 7.3, which cannot be read in blocks. It is looked at before anything is read.
 
     Returns
     -------
@@ -108,9 +115,13 @@ def count_ones(
     k = check_integer(oversampling, "oversampling", minimum=1)
     if bit_order not in ("big", "little"):
         raise ValueError(f"bit_order must be 'big' or 'little'; got {bit_order!r}")
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else "the array"
+    name = "the array"
+    if isinstance(source, str | os.PathLike):
+        name = printable(source)
+        check_regular(source)
     try:
-        cube, time, packed = open_cube(source, frame_shape, time_axis, packed_axis, variable)
+        cube, time, packed = open_cube(source, frame_shape, time_axis, packed_axis, variable, limit)
+        _check_memory(cube, time=time, packed=packed, limit=limit)
         jots, used = _counted(cube, frames, time=time, packed=packed, bit_order=bit_order)
     except ImageFileError as error:
         raise ImageFileError(f"{name}: {error}") from error
@@ -128,6 +139,13 @@ def count_ones(
     return PhotonCounts(
         frozen(_binned(np.where(works, jots, 0), k)), frozen(_binned(works.astype(np.int64) * used, k)), k, used
     )
+
+
+def _check_memory(cube: Cube, *, time: int | None, packed: int | None, limit: int | None) -> None:
+    """Refuse cubes whose counts, or whose thinnest block, need too much memory."""
+    shape = [8 * n if axis == packed else n for axis, n in enumerate(cube.shape)]
+    jots = math.prod(n for axis, n in enumerate(shape) if axis != time)
+    check_size(3 * 8 * jots + math.prod(cube.shape[1:]) * (8 if packed is not None else 1), limit=limit)
 
 
 def _counted(

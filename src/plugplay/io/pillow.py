@@ -6,34 +6,38 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.WebPImagePlugin import WebPImageFile
 
-from plugplay.io.geometry import check_size
-from plugplay.io.record import ImageFileError, Metadata, Resolution
+from plugplay.io.errors import ImageFileError
+from plugplay.io.limits import check_size
+from plugplay.io.record import Metadata, Resolution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
+    from PIL import Image
+    from PIL.ImageFile import ImageFile as PillowFile
 
 __all__ = ["metadata_of", "opened", "orientation_of", "pixels_of"]
 
 _ORIENTATION, _EXIF_IFD, _WIDTH, _HEIGHT = 0x0112, 0x8769, 0xA002, 0xA003
 
 
+# Not Image.open, whose own limit of pixels is one for the whole process.
+_CLASSES: dict[str, type[PillowFile]] = {"PNG": PngImageFile, "JPEG": JpegImageFile, "WEBP": WebPImageFile}
+
+
 @contextmanager
-def opened(path: Path, format_: str) -> Iterator[Image.Image]:
+def opened(path: Path, format_: str, limit: int | None) -> Iterator[PillowFile]:
     """Open a file as one of Pillow's formats; its size is checked before anything is decoded."""
-    try:
-        with Image.open(path, formats=[format_]) as image:
-            width, height = image.size
-            check_size(width * height * len(image.getbands()), path.stat().st_size)
-            yield image
-    except Image.DecompressionBombError:
-        raise ImageFileError(
-            "it claims more pixels than are decoded safely; store images of this size as TIFF"
-        ) from None
+    with _CLASSES[format_](path) as image:
+        width, height = image.size
+        check_size(width * height * len(image.getbands()), stored=path.stat().st_size, limit=limit)
+        yield image
 
 
 def pixels_of(image: Image.Image) -> NDArray[Any]:
@@ -78,4 +82,14 @@ def metadata_of(image: Image.Image, *, chunks: tuple[tuple[bytes, bytes], ...] =
         exif=exif.tobytes() if len(exif) else None,
         resolution=resolution,
         chunks=chunks,
+        quantisation=_tables_of(image),
     )
+
+
+def _tables_of(image: Image.Image) -> tuple[tuple[int, ...], ...]:
+    """Return JPEG's quantisation tables, that of the first component first."""
+    if not isinstance(image, JpegImageFile):
+        return ()
+    # A layer is (component, horizontal and vertical sampling, table).
+    numbers = dict.fromkeys(layer[3] for layer in image.layer)
+    return tuple(tuple(image.quantization[number]) for number in numbers if number in image.quantization)

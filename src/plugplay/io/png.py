@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING
 import imagecodecs
 import numpy as np
 
-from plugplay.io.geometry import check_size, split_alpha, upright
+from plugplay.io.geometry import split_alpha, upright
+from plugplay.io.icc import transfer_of_profile
+from plugplay.io.limits import check_size
 from plugplay.io.pillow import metadata_of, opened, orientation_of, pixels_of
 from plugplay.io.record import ImageFile
+from plugplay.io.transfer import gamma
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import IO
 
     from plugplay.io.record import Metadata
 
@@ -31,30 +35,47 @@ _KEPT = {b"gAMA", b"cHRM", b"sRGB", b"cICP", b"tEXt", b"zTXt", b"iTXt", b"tIME"}
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 
-def read(path: Path) -> ImageFile:
+def read(path: Path, limit: int | None) -> ImageFile:
     """Read a PNG file."""
     content = path.read_bytes()
     width, height, depth, kind = struct.unpack(">IIBB", content[16:26])
-    check_size(width * height * _CHANNELS.get(kind, 4) * (2 if depth == 16 else 1), len(content))
-    with opened(path, "PNG") as image:
+    pixel = _CHANNELS.get(kind, 4) * (2 if depth == 16 else 1)
+    check_size(width * height * pixel, stored=len(content), limit=limit)
+    with opened(path, "PNG", limit) as image:
         image.load()  # EXIF may come after the pixels
         decoded = np.asarray(imagecodecs.png_decode(content)) if depth == 16 else pixels_of(image)
         pixels, colour, alpha = split_alpha(upright(decoded, orientation_of(image)))
         metadata = metadata_of(image, chunks=tuple(_kept_chunks(content)))
-    return ImageFile.of(pixels, colour=colour, alpha=alpha, metadata=metadata)
+    return ImageFile.of(pixels, colour=colour, alpha=alpha, metadata=metadata, transfer=_transfer(metadata))
 
 
-def write(path: Path, image: ImageFile) -> None:
+def write(stream: IO[bytes], image: ImageFile) -> None:
     """Write a PNG file of the depth of the pixels."""
     pixels = image.pixels
     if image.alpha is not None:
         pixels = np.concatenate([pixels if image.colour else pixels[..., None], image.alpha[..., None]], axis=-1)
     encoded = imagecodecs.png_encode(np.ascontiguousarray(pixels))
-    with path.open("wb") as stream:
-        stream.write(encoded[:_SIGNATURE_AND_HEADER])
-        for kind, data in _own_chunks(image.metadata):
-            stream.write(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)))
-        stream.write(encoded[_SIGNATURE_AND_HEADER:])
+    stream.write(encoded[:_SIGNATURE_AND_HEADER])
+    for kind, data in _own_chunks(image.metadata):
+        stream.write(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)))
+    stream.write(encoded[_SIGNATURE_AND_HEADER:])
+
+
+def _transfer(metadata: Metadata) -> str:
+    """Return the transfer curve: cICP, then iCCP, then sRGB, then gAMA, as the PNG standard ranks them."""
+    chunks = dict(metadata.chunks)
+    if b"cICP" in chunks:
+        # ITU-T H.273: the second byte is the transfer function.
+        known = {4: "gamma:2.2", 5: "gamma:2.8", 8: "linear", 13: "srgb"}
+        return known.get(chunks[b"cICP"][1], "unknown") if len(chunks[b"cICP"]) == 4 else "unknown"
+    if metadata.icc is not None:
+        return transfer_of_profile(metadata.icc)
+    if b"sRGB" in chunks or len(chunks.get(b"gAMA", b"")) != 4:
+        return "srgb"
+    (exponent,) = struct.unpack(">I", chunks[b"gAMA"])
+    if 45000 <= exponent <= 46000:  # 1/2.2, with which PNG files say sRGB
+        return "srgb"
+    return gamma(100000 / exponent) if exponent else "unknown"
 
 
 def _own_chunks(metadata: Metadata) -> Iterator[tuple[bytes, bytes]]:

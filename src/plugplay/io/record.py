@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.arrays.records import Fingerprinted
+from plugplay.io.errors import ImageFileError, ImageLossWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ImageFile", "ImageFileError", "ImageLossWarning", "Metadata", "Resolution", "default_range"]
-
-
-class ImageFileError(ValueError):
-    """A file cannot be read or written; the message is one line."""
-
-    def __init__(self, message: object) -> None:
-        super().__init__(" ".join(str(message).split()))
-
-
-class ImageLossWarning(UserWarning):
-    """Something of the image does not fit into the format it is written to."""
+__all__ = [
+    "ImageFile",
+    "ImageFileError",
+    "ImageLossWarning",
+    "Metadata",
+    "Resolution",
+    "default_range",
+    "default_transfer",
+]
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,13 @@ class Metadata:
         PNG chunks kept as they are, ``(type, bytes)``: gamma, primaries, texts.
     header : str, optional
         FITS header.
+    parts : tuple
+        The parts of a FITS file with several, as they are stored; None in the place of the image.
     compression : str, optional
         Lossless compression of the TIFF file.
+    quantisation : tuple
+        JPEG's quantisation tables, luminance first, 64 steps each, in rows of eight: the coefficient of each cosine
+        was rounded to a multiple of its step, on the scale of 0 to 255.
     """
 
     icc: bytes | None = None
@@ -78,7 +81,28 @@ class Metadata:
     tags: tuple[tuple[int, int, int, Any], ...] = ()
     chunks: tuple[tuple[bytes, bytes], ...] = ()
     header: str | None = None
+    parts: tuple[bytes | None, ...] = ()
     compression: str | None = None
+    quantisation: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def jpeg_quality(self) -> int | None:
+        """The quality, 1 to 100, whose standard luminance table is nearest to the file's; None if it is no JPEG.
+
+        Examples
+        --------
+        >>> Metadata(quantisation=((16,) * 64,)).jpeg_quality, Metadata().jpeg_quality
+        (86, None)
+        """
+        if not self.quantisation:
+            return None
+        # libjpeg multiplies the standard's table by 2 - quality / 50, or by 50 / quality for qualities below 50. The
+        # standard's steps add up to 3,688; the 4 x 4 finest, which are cut off at 255 below quality 6 only, to 259.
+        table = self.quantisation[0]
+        finest = [table[8 * row + column] for row in range(4) for column in range(4)]
+        scale = sum(table) / 3688 if max(table) < 255 else sum(finest) / 259
+        quality = 100 - 50 * scale if scale <= 1 else 50 / scale
+        return int(min(max(round(quality), 1), 100))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +121,9 @@ class ImageFile(Fingerprinted):
         The values that mean black and white.
     metadata : Metadata
         The rest.
+    transfer : str
+        The curve between light and the numbers of the file: ``"srgb"``, ``"linear"``, ``"gamma:2.2"`` or
+        ``"unknown"``; see `plugplay.io.linearise`.
 
     Examples
     --------
@@ -111,6 +138,7 @@ class ImageFile(Fingerprinted):
     alpha: NDArray[Any] | None
     data_range: tuple[float, float]
     metadata: Metadata
+    transfer: str = "linear"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pixels", _read_only(self.pixels))
@@ -126,8 +154,9 @@ class ImageFile(Fingerprinted):
         alpha: NDArray[Any] | None = None,
         data_range: tuple[float, float] | None = None,
         metadata: Metadata | None = None,
+        transfer: str | None = None,
     ) -> ImageFile:
-        """Make the record from pixels; their range is found if it is not given."""
+        """Make the record from pixels; their range and transfer curve are found if they are not given."""
         pixels = _native(pixels)
         if pixels.dtype == np.bool_:
             pixels = pixels.astype(np.uint8) * np.uint8(255)
@@ -136,7 +165,9 @@ class ImageFile(Fingerprinted):
         if pixels.ndim < 2 + colour or pixels.size == 0:
             raise ImageFileError(f"it holds an array of shape {pixels.shape}, which is no image")
         found = default_range(pixels) if data_range is None else data_range
-        return cls(pixels, colour, None if alpha is None else _native(alpha), found, metadata or Metadata())
+        opacity = None if alpha is None else _native(alpha)
+        curve = default_transfer(pixels, colour=colour) if transfer is None else transfer
+        return cls(pixels, colour, opacity, found, metadata or Metadata(), curve)
 
     @property
     def channel_axis(self) -> int | None:
@@ -159,7 +190,16 @@ class ImageFile(Fingerprinted):
         unit: NDArray[np.float64] = (self.pages.astype(np.float64) - low) / (high - low)
         return unit
 
-    def restored(self, images: Sequence[NDArray[Any]], *, factor: int = 1) -> ImageFile:
+    @property
+    def quality_mask(self) -> NDArray[np.bool_] | None:
+        """Where the file's own flags (DQ in FITS) call no pixel bad, True as in every mask; None without flags."""
+        if not self.metadata.parts:
+            return None
+        from plugplay.io.fits_parts import quality_mask
+
+        return quality_mask(self.metadata.parts, self.pixels.shape)
+
+    def restored(self, images: Sequence[NDArray[Any]], *, factor: int = 1, offset: float | None = None) -> ImageFile:
         """Return the file with restored pages, as `plugplay.restore` returns them, in the depth of this one.
 
         Parameters
@@ -167,7 +207,9 @@ class ImageFile(Fingerprinted):
         images : sequence of arrays
             One for each page: on [0, 1] if the pixels are integers, in their units if they are floats.
         factor : int
-            By how much the images were enlarged; alpha and resolution follow.
+            By how much the images were enlarged; alpha, resolution and FITS coordinates follow.
+        offset : float, optional
+            Where pixel 0 lies in the enlarged image: by default in the middle of those that take its place.
         """
         dtype = self.pixels.dtype
         stored = np.stack([_stored(image, self.data_range, dtype) for image in images])
@@ -175,10 +217,18 @@ class ImageFile(Fingerprinted):
         alpha = self.alpha
         if alpha is not None and factor > 1:
             alpha = np.repeat(np.repeat(alpha, factor, axis=-2), factor, axis=-1)
-        resolution = self.metadata.resolution
-        if resolution is not None:
-            resolution = resolution.scaled(factor)
-        return replace(self, pixels=pixels, alpha=alpha, metadata=replace(self.metadata, resolution=resolution))
+        metadata = replace(self.metadata, quantisation=())  # the new pixels have not been rounded
+        if metadata.resolution is not None:
+            metadata = replace(metadata, resolution=metadata.resolution.scaled(factor))
+        if metadata.header is not None:
+            from plugplay.io.fits_parts import restored_parts, scaled_header
+
+            header = metadata.header if factor == 1 else scaled_header(metadata.header, factor, offset=offset)
+            size = self.pages.shape[1:3]
+            metadata = replace(
+                metadata, header=header, parts=restored_parts(metadata.parts, size, factor, offset=offset)
+            )
+        return replace(self, pixels=pixels, alpha=alpha, metadata=metadata)
 
     def converted(self, dtype: DTypeLike) -> ImageFile:
         """Return the image in another depth: black and white of one become black and white of the other."""
@@ -208,6 +258,16 @@ def default_range(pixels: NDArray[Any]) -> tuple[float, float]:
     if pixels.dtype.kind == "f" and low >= -0.5 and high <= 1.5:
         return 0.0, 1.0
     return (low, high) if math.isfinite(high - low) and high > low else (low, low + 1.0)
+
+
+def default_transfer(pixels: NDArray[Any], *, colour: bool) -> str:
+    """Return the transfer curve of pixels that come without a word about it.
+
+    8-bit images, and 16-bit colour, are photographs with the sRGB curve; floats, 16-bit gray images and wider integers
+    are measurements, in proportion to light.
+    """
+    photograph = pixels.dtype == np.uint8 or (pixels.dtype == np.uint16 and colour)
+    return "srgb" if photograph else "linear"
 
 
 def _full_range(dtype: np.dtype[Any]) -> tuple[float, float]:

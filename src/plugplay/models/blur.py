@@ -15,7 +15,6 @@ A mask of dead pixels and an unknown outside are one problem, a masked observati
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +24,8 @@ from plugplay.arrays.checks import BoolArray, FloatArray, check_choice, check_ma
 from plugplay.arrays.masks import fill_from_nearest, mask_for, observed_values
 from plugplay.kernels import centroid_shift
 from plugplay.models.base import LinearGaussianModel
-from plugplay.models.likelihoods.gaussian import CircularTerm, MaskedTerm
+from plugplay.models.likelihoods.gaussian import CircularTerm
+from plugplay.models.likelihoods.masked import MaskedTerm
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.interpolation import bicubic_upsample
 from plugplay.models.operators.polyphase import SampledBlur
@@ -60,15 +60,16 @@ class BlurModel(LinearGaussianModel):
         observed = None if self.mask is None else mask_for(y, self.mask)
         seen = 1.0 if self.mask is None else float(self.mask.mean())
         # A grid fine enough for the kernel, however large the image is.
-        grid = tuple(max(SPECTRUM_GRID, n) for n in self.kernel.shape)
-        spectrum = np.square(np.abs(scipy.fft.fftn(self.kernel, grid)))
+        padded = np.zeros(tuple(max(SPECTRUM_GRID, n) for n in self.kernel.shape))
+        padded[tuple(slice(n) for n in self.kernel.shape)] = self.kernel
+        spectrum = scipy.fft.fftn(np.roll(padded, [-(n // 2) for n in self.kernel.shape], range(padded.ndim)))
         mass = float(self.kernel.sum())
         return Traits(
             spatial_ndim=self.spatial_ndim,
             unknowns_per_sample=float(self.factor) ** self.spatial_ndim / seen,
             decimation=float(self.factor),
             spectrum=spectrum,
-            norm=math.sqrt(float(spectrum.max())),
+            norm=float(np.abs(spectrum).max()),
             constant_gain=mass,
             leaves="coloured",
             observed=observed,
@@ -77,7 +78,7 @@ class BlurModel(LinearGaussianModel):
     def forward(self, x: ArrayLike) -> FloatArray:
         """Return G x; for an unknown boundary x is larger than the frame (the valid convolution)."""
         image = float_image(x, "x", spatial_ndim=self.spatial_ndim)
-        margin = self._margin()
+        margin = self._margin(tuple(n // self.factor for n in image.shape[: self.spatial_ndim]))
         if any(n % self.factor for n in image.shape[: self.spatial_ndim]):
             raise ValueError(f"x has the shape {image.shape}, which is not divisible by the factor {self.factor}")
         if self.boundary == "reflect":
@@ -88,7 +89,7 @@ class BlurModel(LinearGaussianModel):
     def adjoint(self, y: ArrayLike) -> FloatArray:
         """Return Gᵀ y."""
         samples = self._where_observed(self._samples(y))
-        margin = self._margin()
+        margin = self._margin(samples.shape[: self.spatial_ndim])
         if self.boundary != "circular":
             samples = margin.embed(samples)
         image = self._blur(samples, enlarged=True).adjoint(samples)
@@ -104,7 +105,7 @@ class BlurModel(LinearGaussianModel):
             observed = np.ones(samples.shape, np.bool_)
         self._check_fits(tuple(self.factor * n for n in samples.shape[: self.spatial_ndim]))
         guess = fill_from_nearest(samples, observed, spatial_ndim=self.spatial_ndim)
-        margin = self._margin()
+        margin = self._margin(samples.shape[: self.spatial_ndim])
         if self.boundary == "reflect":
             samples, observed = margin.reflect(samples), margin.reflect(observed)
         elif self.boundary == "unknown":
@@ -114,9 +115,7 @@ class BlurModel(LinearGaussianModel):
         if observed.all():
             blur = self._blur(samples, enlarged=True)
             return CircularTerm.build(samples, blur=blur, frame=frame, first=first)
-        # Conjugate gradients need double precision to reach their accuracy where rho is small.
-        samples = samples.astype(np.float64)
-        return MaskedTerm(frozen(samples), frozen(observed), self._blur(samples, enlarged=True), frame, first)
+        return MaskedTerm(frozen(samples), frozen(observed), self.kernel, self.factor, self.offset, frame, first)
 
     def _samples(self, y: ArrayLike) -> FloatArray:
         return float_image(y, "y", finite=self.mask is None, spatial_ndim=self.spatial_ndim)
@@ -125,12 +124,12 @@ class BlurModel(LinearGaussianModel):
         """Return a first guess of the large image: the samples, enlarged where they sit."""
         return bicubic_upsample(samples, self.factor, tuple(self.offset + n for n in centroid_shift(self.kernel)))
 
-    def _margin(self) -> Frame:
-        """Return how many samples the domain extends beyond the frame on each side."""
+    def _margin(self, small: tuple[int, ...]) -> Frame:
+        """Return how many samples the domain extends beyond a frame of so many samples on each side."""
         if self.boundary == "circular":
             return Frame()
         before, after = [], []
-        for n in self.kernel.shape:
+        for n, length in zip(self.kernel.shape, small, strict=True):
             centre, k = n // 2, self.factor
             reach = max(0, n - 1 - centre - self.offset), max(0, centre - (k - 1 - self.offset))
             if self.boundary == "reflect":
@@ -138,6 +137,9 @@ class BlurModel(LinearGaussianModel):
                 reach = (n, n)
             before.append(-(-reach[0] // k))
             after.append(-(-reach[1] // k))
+            if self.boundary == "reflect":  # and give the domain a length that suits the FFT
+                domain = before[-1] + length + after[-1]
+                after[-1] += scipy.fft.next_fast_len(domain, real=True) - domain
         return Frame(tuple(before), tuple(after))
 
     def _blur(self, image: FloatArray, *, enlarged: bool = False) -> SampledBlur:

@@ -149,6 +149,11 @@ class SinglePhoton(Fingerprinted):
         ones: NDArray[np.int64] = cells.sum(axis=(0, 2, 4), dtype=np.int64)
         return ones
 
+    def counts(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Return an observation as counts ``(2, H, W)``, the ones and the trials."""
+        term = self.data_term(y)
+        return np.stack([term.ones, term.ones + term.zeros]).astype(np.int64)
+
     def data_term_from_counts(self, ones: ArrayLike, trials: ArrayLike) -> PhotonTerm:
         """Return the negative log-likelihood of counts.
 

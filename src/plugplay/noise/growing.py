@@ -1,9 +1,10 @@
 r"""Noise that grows with the signal: photons and read-out, made uniform and back.
 
 A camera, microscope or telescope sees :math:`y = g\,p + n` with p Poisson of mean :math:`x / g` and n Gaussian of
-standard deviation r, so that its variance is :math:`g x + r^2`. The generalised Anscombe transform
+standard deviation r, so that its variance is :math:`g x + r^2`. If the camera adds an offset o, its black level, x and
+y stand for what is above it. The generalised Anscombe transform
 
-.. math:: T(y) = \frac{2}{g} \sqrt{\max(g y + \tfrac38 g^2 + r^2,\, 0)}
+.. math:: T(y) = \frac{2}{g} \sqrt{\max(g (y - o) + \tfrac38 g^2 + r^2,\, 0)}
 
 makes that variance about 1 everywhere. After denoising comes the exact unbiased inverse: not :math:`T^{-1}`, which is
 biased where photons are few, but the inverse of :math:`x \mapsto E[T(y) | x]`, which is tabulated.
@@ -12,16 +13,14 @@ biased where photons are few, but the inverse of :math:`x \mapsto E[T(y) | x]`, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.stats import poisson
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_number
-from plugplay.arrays.masks import mask_for
-from plugplay.noise.estimation import quiet_power
+from plugplay.noise.curve import estimate_curve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,14 +31,12 @@ __all__ = ["PoissonGaussian", "Stabiliser", "estimate_poisson_gaussian"]
 # Above this mean count, and read-out deviation, the closed form of the inverse is as good as the table.
 _MANY_PHOTONS = 400.0
 _QUADRATURE = 48
-_BINS = 16
-_REFITS = 4
 _MIN_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
 class PoissonGaussian:
-    """Noise whose variance is ``gain * x + read²``, on the scale [0, 1].
+    """Noise whose variance is ``gain * (x - offset) + read²``, in the unit of the image.
 
     Parameters
     ----------
@@ -47,62 +44,51 @@ class PoissonGaussian:
         The value of one photon (electron). Estimated from the image if it is not given.
     read : float, optional
         Standard deviation of the read-out noise. Estimated if it is not given.
+    offset : float
+        The black level: what a camera shows without light. 0 is estimated too if neither gain nor read-out noise is
+        given.
 
     Examples
     --------
     >>> PoissonGaussian(gain=0.01, read=0.02)
-    PoissonGaussian(gain=0.01, read=0.02)
+    PoissonGaussian(gain=0.01, read=0.02, offset=0.0)
     """
 
     gain: float | None = None
     read: float | None = None
+    offset: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.gain is not None:
             check_number(self.gain, "gain", above=0)
         if self.read is not None:
             check_number(self.read, "read", minimum=0)
+        check_number(self.offset, "offset")
 
 
 def estimate_poisson_gaussian(
     y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None
 ) -> PoissonGaussian:
-    """Return `known` with what it leaves open estimated from the image.
-
-    The image is divided by brightness; in each part the quietest blocks give the variance of the noise, and a line
-    through these variances gives gain (its slope) and read-out noise (its value at black), neither negative.
-    """
+    """Return `known` with what it leaves open estimated from the image, as `plugplay.noise.curve` tells."""
     if known.gain is not None and known.read is not None:
         return known
-    observed = None if mask is None else mask_for(y, mask)
-    means, powers = [], []
-    for c in range(1 if y.ndim == 2 else y.shape[2]):
-        channel = y if y.ndim == 2 else y[..., c]
-        seen = None if observed is None else observed if y.ndim == 2 else observed[..., c]
-        mean, power = quiet_power(channel.astype(np.float64), seen, bins=_BINS)
-        means.append(mean)
-        powers.append(power)
-    mean, power = np.concatenate(means), np.concatenate(powers)
-    if mean.size < 2:
+    curve = estimate_curve(y, mask=mask)
+    if curve is None:
         raise ValueError(
             f"the image, of shape {y.shape}, has too few wholly observed places to estimate its noise: give gain and "
             "read-out noise, PoissonGaussian(gain=, read=)"
         )
-    gain, read = known.gain or 0.0, known.read or 0.0
-    model = np.full_like(power, float(np.median(power)))  # the variance at each brightness
-    for _ in range(_REFITS):
-        # Errors of a variance are proportional to it. The weights come from the last fit and not from the data,
-        # whose low outliers would else weigh most; black places must not decide alone.
-        weight = 1 / np.maximum(model, max(0.1 * float(np.median(power)), 1e-12))
-        if known.gain is not None:
-            read = math.sqrt(max(0.0, float(np.average(power - gain * mean, weights=weight**2))))
-        elif known.read is not None:
-            gain = float(nnls((weight * mean)[:, None], weight * np.maximum(power - read**2, 0))[0][0])
-        else:
-            line = nnls(weight[:, None] * np.stack([mean, np.ones_like(mean)], axis=1), weight * power)[0]
-            gain, read = float(line[0]), math.sqrt(float(line[1]))
-        model = gain * mean + read**2
-    return PoissonGaussian(max(gain, _MIN_GAIN), read)
+    if known.gain is None and known.read is None:
+        offset = known.offset or curve.offset
+        read = math.sqrt(max(0.0, curve.constant + curve.gain * offset))
+        return PoissonGaussian(max(curve.gain, _MIN_GAIN), read, offset=offset)
+    # One of them is given: the other from the bins, those of least excess weighing most, as texture only ever adds.
+    levels, variances = curve.levels - known.offset, curve.variances
+    if known.gain is not None:
+        rest = variances - known.gain * levels
+        return PoissonGaussian(known.gain, math.sqrt(max(0.0, float(np.median(rest)))), offset=known.offset)
+    rest = (variances - float(known.read or 0.0) ** 2) / np.maximum(levels, 1e-3 * float(np.ptp(levels)) + 1e-300)
+    return PoissonGaussian(max(float(np.median(rest)), _MIN_GAIN), known.read, offset=known.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +102,9 @@ class Stabiliser:
     low, high : float
         The transformed values that become 0 and 1.
     levels, expected : arrays
-        The table of ``x / gain`` and of the mean of T(y) there.
+        The table of ``(x - offset) / gain`` and of the mean of T(y) there.
+    offset : float
+        The black level.
     """
 
     gain: float
@@ -125,6 +113,7 @@ class Stabiliser:
     high: float
     levels: NDArray[np.float64]
     expected: NDArray[np.float64]
+    offset: float = 0.0
 
     @classmethod
     def build(cls, y: FloatArray, noise: PoissonGaussian) -> Stabiliser:
@@ -132,10 +121,10 @@ class Stabiliser:
         if noise.gain is None or noise.read is None:
             raise ValueError(f"gain and read must be known by now; got {noise!r}")
         spread = noise.read / noise.gain
-        transformed = _anscombe(np.array([float(y.min()), float(y.max())]) / noise.gain, spread)
+        transformed = _anscombe((np.array([float(y.min()), float(y.max())]) - noise.offset) / noise.gain, spread)
         levels = np.concatenate([np.linspace(0, 20, 401)[:-1], np.geomspace(20, _MANY_PHOTONS, 200)])
         low, high = float(transformed[0]), float(max(transformed[1], transformed[0] + 1))
-        return cls(noise.gain, noise.read, low, high, levels, _mean_of_transform(levels, spread))
+        return cls(noise.gain, noise.read, low, high, levels, _mean_of_transform(levels, spread), noise.offset)
 
     @property
     def noise(self) -> float:
@@ -144,7 +133,7 @@ class Stabiliser:
 
     def forward(self, y: FloatArray) -> FloatArray:
         """Return T(y), moved to [0, 1]."""
-        transformed = _anscombe(y.astype(np.float64) / self.gain, self.read / self.gain)
+        transformed = _anscombe((y.astype(np.float64) - self.offset) / self.gain, self.read / self.gain)
         return ((transformed - self.low) / (self.high - self.low)).astype(y.dtype)
 
     def inverse(self, image: FloatArray) -> FloatArray:
@@ -154,7 +143,7 @@ class Stabiliser:
         # The mean of T is 2 sqrt(level + 1/8 + spread²) up to terms that have vanished by here.
         many = np.square(mean / 2) - 1 / 8 - (self.read / self.gain) ** 2
         level = np.where(mean < self.expected[-1], few, np.maximum(many, self.levels[-1]))
-        return (self.gain * level).astype(image.dtype)
+        return (self.gain * level + self.offset).astype(image.dtype)
 
 
 def _anscombe(counts: NDArray[np.float64], spread: float) -> NDArray[np.float64]:

@@ -1,10 +1,28 @@
 r"""Automatic parameters: which lambda, schedule and tolerance suit a model, its noise and a denoiser.
 
 **Lambda.** If the prior were known exactly, the posterior would be :math:`f(x)/s^2 + g(x)` with s the noise and
-:math:`f = \tfrac12 \|G x - y\|^2`, that is, :math:`\lambda = s^2`. A denoiser removes more than a prior of that weight
-would, because each of its calls removes noise at full strength while the multiplier u hands back what the data
-contradict; on training images a little less than half of it is best, and from half to twice that costs little. A
-likelihood that is complete, as that of photons, has s = 1; there the best lambda rises with the number n of jots that
+:math:`f = \tfrac12 \|G x - y\|^2`, that is, :math:`\lambda = s^2`. Two things move it.
+
+*From below.* The noise in x has the spectrum :math:`s^2 |\hat h|^2 / (|\hat h|^2 + \rho)^2`, whose peak, at
+:math:`|\hat h|^2 = \rho`, is :math:`s^2 / 4 \rho`. The denoiser is told :math:`\sigma^2 = \lambda / \rho`. Below
+:math:`\lambda = s^2 / 4` the peak is stronger than what it is told, passes its threshold and winds up in u: a cliff,
+from which every choice stays away.
+
+*From above.* A denoiser removes white noise of variance sigma² in full, but where only a share e of all frequencies
+carries noise (the others were wiped out by the blur) so much less is there, and lambda may be smaller. With the
+spectrum :math:`S(f) \propto 1 / (|f|^2 + f_0^2)` that natural images share,
+
+.. math:: e = \operatorname{mean}_f \frac{|\hat h|^2 S}{|\hat h|^2 S + s^2}, \qquad \lambda = (0.35 + 0.70\, e)\, s^2,
+
+goes from a third of s² for strong blur and noise to all of it for a blur close to the identity. In a sweep over 15
+kernels, 3 noise levels and 2 images it is 0.06 dB below the best lambda on average, 0.3 dB at most, and chosen so that
+a noise level told too low by a fifth costs little. Operators without a spectrum get
+0.45 s².
+
+**Hardly any blur.** If what G takes from the image, :math:`\operatorname{mean}_f S |1 - \hat h|^2`, is far below the
+noise, inverting it gains less than it costs, and the image is denoised once.
+
+A likelihood that is complete, as that of photons, has s = 1; there the best lambda rises with the number n of jots that
 observe a pixel, as 0.6 + 0.026 sqrt(n) up to 1. Without noise the data alone would decide and any small
 lambda does; `MIN_NOISE` keeps it away from zero.
 
@@ -33,11 +51,20 @@ import numpy as np
 from plugplay.pnp.schedules import Constant, Monotone, Schedule
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from plugplay.traits import Traits
 
-__all__ = ["MIN_NOISE", "Case", "Choice", "choose", "noise_behind"]
+__all__ = ["MIN_NOISE", "Case", "Choice", "choose", "leaves_white_noise", "noise_behind", "transmission"]
 
 LAMBDA_PER_VARIANCE = 0.45
+# The line from strong blur to the identity, and the natural spectrum behind it: variance, and the frequency below which
+# it is flat, in cycles per pixel.
+LAMBDA_OF_NOTHING, LAMBDA_PER_TRANSMISSION = 0.35, 0.70
+NATURAL_VARIANCE = 0.05
+NATURAL_FLATNESS = 1 / 64
+# Blur whose effect is below this share of the noise is left alone.
+NEGLIGIBLE_BLUR = 0.12
 MIN_NOISE = 0.6 / 255
 ALIASING_PER_FACTOR = 0.05
 FIRST_SIGMA_PER_MISSING = 0.06
@@ -128,7 +155,7 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
     0.00018
     """
     traits, noise, max_iter = case.traits, case.noise, case.max_iter
-    if traits.leaves == "white" and traits.unknowns_per_sample == 1 and case.one_step:
+    if case.one_step and leaves_white_noise(traits, noise):
         # One step from y with rho = 1 is the denoiser itself, v = D(y) with sigma = sqrt(lam), and there is nothing to
         # iterate for: the tolerance accepts it. Clipping first would only spoil the noise's symmetry.
         weight = case.strength * max(noise, 1e-9) ** 2 if lam is None else lam
@@ -145,7 +172,7 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
         limit = HQS_ITERATIONS if max_iter is None else max_iter
         gamma = _gamma_within(limit, first_sigma, last_sigma)
     else:
-        weight = LAMBDA_PER_VARIANCE * floor**2
+        weight = _lambda_per_variance(traits, floor) * floor**2
     lam = case.strength * weight if lam is None else lam
     last_sigma = max(last_sigma, case.min_sigma)
     if max_iter is not None:
@@ -155,6 +182,24 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
     return Choice(lam, Monotone(lam / first_sigma**2, gamma), TOLERANCE, limit, last_sigma=case.min_sigma)
 
 
+def leaves_white_noise(traits: Traits, noise: float) -> bool:
+    """Tell whether there is nothing to invert, so that a single denoising is all that is needed."""
+    if traits.unknowns_per_sample != 1 or traits.weight is not None:
+        return False
+    if traits.leaves == "white":
+        return True
+    if traits.spectrum is None or traits.decimation > 1:
+        return False
+    taken = float(np.mean(_natural_spectrum(traits.spectrum.shape) * np.square(np.abs(1 - traits.spectrum))))
+    return math.sqrt(taken) < NEGLIGIBLE_BLUR * noise
+
+
+def transmission(spectrum: NDArray[np.complex128], noise: float) -> float:
+    """Return e, the share of an image's frequencies that its observation decides, between 0 and 1."""
+    power = np.square(np.abs(spectrum)) * _natural_spectrum(spectrum.shape)
+    return float(np.mean(power / (power + noise**2)))
+
+
 def noise_behind(traits: Traits, estimate: float) -> float:
     """Return the noise that an estimate from the observation means, given the model.
 
@@ -162,6 +207,21 @@ def noise_behind(traits: Traits, estimate: float) -> float:
     truth by about 5 % for a factor of 2 and 15 % for a factor of 4.
     """
     return estimate / (1 + ALIASING_PER_FACTOR * (traits.decimation - 1))
+
+
+def _lambda_per_variance(traits: Traits, noise: float) -> float:
+    if traits.spectrum is None or traits.unknowns_per_sample != 1:
+        return LAMBDA_PER_VARIANCE
+    return LAMBDA_OF_NOTHING + LAMBDA_PER_TRANSMISSION * transmission(traits.spectrum, noise)
+
+
+def _natural_spectrum(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the power that natural images have on average at the frequencies of an FFT of this shape."""
+    squares = np.zeros(shape)
+    for axis, n in enumerate(shape):
+        squares += np.square(np.fft.fftfreq(n)).reshape([-1 if other == axis else 1 for other in range(len(shape))])
+    spectrum: NDArray[np.float64] = 1 / (squares + NATURAL_FLATNESS**2)
+    return np.asarray(spectrum * (NATURAL_VARIANCE / spectrum.mean()))
 
 
 def _first_sigma(traits: Traits) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plugplay.arrays.checks import check_choice, generator
 from plugplay.models.description import residual_of
 from plugplay.pnp.driver import Driver
 from plugplay.tuning.risk import FACTORS, inverse_weight, least_risk
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from plugplay.pnp.iterations import Iteration
     from plugplay.pnp.results import Parameters
 
-__all__ = ["LambdaSearch"]
+__all__ = ["LambdaSearch", "search_for"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +77,23 @@ class LambdaSearch:
         # A copy, so that the same plan finds the same lambda again.
         rng = copy.deepcopy(self.rng)
         return least_risk(predict, deconvolve, self.y, noise=self.case.noise, lam=parameters.lam, rng=rng)
+
+
+def search_for(
+    tune: str,
+    lam: float | None,
+    model: Model,
+    y: FloatArray,
+    case: Case,
+    described: object,
+    rng: np.random.Generator | int | None,
+) -> LambdaSearch:
+    """Return the search that was asked for, or raise if there can be none."""
+    check_choice(tune, "tune", ("sure",))
+    if lam is not None:
+        raise ValueError(f"tune={tune!r} looks for lambda, but lam={lam!r} was given: give one of them")
+    if not isinstance(described, float):
+        raise ValueError(f"tune='sure' needs Gaussian noise on a linear model; got {type(model).__name__}")
+    observed = case.traits.observed
+    values = y if observed is None else np.where(observed, y, y.dtype.type(0))
+    return LambdaSearch(model, values, case, generator(rng, "tune='sure'"))

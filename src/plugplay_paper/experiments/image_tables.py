@@ -111,8 +111,8 @@ class ImageTables:
         """Return all tables."""
         parts, cells = self._parts(scope), self.cells(scope)
         tables = tuple(self._table(part, scope, results) for part in parts)
-        most = scope.realisations(max(part.realisations for part in parts))
-        conventions = f"{averaging(most, self.averaged)} {self.conventions}"
+        count = scope.realisations(max(part.realisations for part in parts))
+        conventions = f"{averaging(count, self.averaged)} {self.conventions}"
         return Section(self.name, self.title, conventions, tables, len(cells), results.count(cells))
 
     def _parts(self, scope: Scope) -> tuple[Part, ...]:

@@ -71,7 +71,7 @@ class RandomStarts:
         table = Table(
             "starts",
             f"PSNR at the end, {scope.example.name}",
-            (Column("mean"), Column("standard deviation", digits=4), Column("least", 4), Column("most", 4)),
+            (Column("mean"), Column("standard deviation", digits=4), Column("minimum", 4), Column("maximum", 4)),
             (
                 Row(
                     f"{len(finals)} random first guesses",

@@ -127,7 +127,7 @@ class Comparison:
     average : float
         Mean difference over the images that both have.
     worst : float
-        The least difference.
+        The lowest difference.
     worst_image : str
         Where that is.
     images : int

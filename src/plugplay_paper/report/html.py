@@ -84,7 +84,7 @@ def _summary(compared: Sequence[Comparison]) -> str:
         for row in compared
     )
     head = "".join(
-        f"<th>{name}</th>" for name in ("", "method", "images", "average difference", "least difference", "where")
+        f"<th>{name}</th>" for name in ("", "method", "images", "average difference", "lowest difference", "image")
     )
     return (
         '<h2 id="summary">Against the paper</h2><p class="conventions">Measured less printed, in dB. What is called '

@@ -4,8 +4,7 @@ import numba
 import numpy as np
 
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
-from plugplay.denoisers.bm3d.blocks import load_block
-from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas
+from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, load_block
 
 
 @numba.njit

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,9 +108,10 @@ def test_no_noise_is_the_identity(camera):
 
 
 @pytest.mark.parametrize("sigma", [0.9, 2.0, 3.0])
-def test_enormous_noise_is_smoothed_away(camera, sigma):
+@pytest.mark.parametrize("stages", [2, 3])
+def test_enormous_noise_is_smoothed_away(camera, sigma, stages):
     noisy = noisy_version(camera, sigma)
-    denoised = BM3D()(noisy, sigma)
+    denoised = BM3D(stages=stages)(noisy, sigma)
     assert np.abs(np.diff(denoised, axis=1)).mean() < 0.05 * np.abs(np.diff(noisy, axis=1)).mean()
     assert np.std(denoised - camera) < 0.3 * sigma
     assert denoised.mean() == pytest.approx(noisy.mean(), abs=0.05 * sigma)
@@ -121,17 +123,19 @@ def test_brightness_may_be_shifted(camera):
 
 
 @pytest.mark.parametrize("peak", [1e3, 1e8, 1e20, 1e38, 1e300])
-def test_huge_values_stay_finite(peak):
+@pytest.mark.parametrize("stages", [2, 3])
+def test_huge_values_stay_finite(peak, stages):
     image = peak * np.random.default_rng(0).uniform(-1, 1, (30, 30))
-    denoised = BM3D()(image, 1.0)
+    denoised = BM3D(stages=stages)(image, 1.0)
     assert np.isfinite(denoised).all()
     np.testing.assert_allclose(denoised, image, atol=1e-2 * peak)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (7, 7), (8, 8), (9, 3), (1, 1, 3), (5, 40, 3)])
-def test_small_images(shape):
+@pytest.mark.parametrize("stages", [2, 3])
+def test_small_images(shape, stages):
     image = np.full(shape, 0.5) + 0.05 * np.random.default_rng(0).standard_normal(shape)
-    denoised = BM3D()(image, 0.1)
+    denoised = BM3D(stages=stages)(image, 0.1)
     assert denoised.shape == shape
     np.testing.assert_allclose(denoised, 0.5, atol=0.15)
 
@@ -160,9 +164,10 @@ def images(draw):
     image=images(),
     sigma=st.one_of(st.floats(0, 3), st.sampled_from([0.0, 1e-40, 1e-20, 1e-9, 1e-3, 0.88, 3.0])),
     profile=st.sampled_from(["fast", "normal", "high"]),
+    stages=st.sampled_from([2, 3]),
 )
-def test_is_finite_whatever_comes(image, sigma, profile):
-    denoised = BM3D(profile=profile, workers=1)(image, sigma)
+def test_is_finite_whatever_comes(image, sigma, profile, stages):
+    denoised = BM3D(profile=profile, stages=stages, workers=1)(image, sigma)
     assert denoised.shape == image.shape
     assert denoised.dtype == image.dtype
     assert np.isfinite(denoised).all()
@@ -196,9 +201,42 @@ def test_bad_input_is_refused_with_its_name(call, image, sigma, error, message):
         call(image, sigma)
 
 
+@pytest.mark.parametrize(
+    ("leaves", "purpose"), [("white", "denoising"), ("coloured", "restoration"), ("shot", "photons")]
+)
+def test_is_prepared_for_what_a_model_leaves(leaves, purpose):
+    traits = SimpleNamespace(leaves=leaves, spatial_ndim=2)
+    assert BM3D(profile="fast").prepared(traits, 3) == BM3D(profile="fast", purpose=purpose, workers=3)
+    chosen = BM3D(purpose="photons", workers=1)
+    assert chosen.prepared(traits, 3) == chosen
+
+
+def test_removes_white_noise_unless_told_otherwise(camera):
+    noisy = noisy_version(camera, 0.1)[:40, :40]
+    results = {purpose: BM3D(purpose=purpose)(noisy, 0.1) for purpose in ("denoising", "restoration", "photons")}
+    np.testing.assert_array_equal(BM3D()(noisy, 0.1), results["denoising"])
+    assert not np.array_equal(results["restoration"], results["denoising"])
+    assert not np.array_equal(results["photons"], results["denoising"])
+
+
+def test_high_has_three_stages_and_the_others_two(camera):
+    noisy = noisy_version(camera, 0.1)[:40, :40]
+    for profile, stages in (("fast", 2), ("normal", 2), ("high", 3)):
+        np.testing.assert_array_equal(
+            BM3D(profile=profile)(noisy, 0.1), BM3D(profile=profile, stages=stages)(noisy, 0.1)
+        )
+
+
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="profile"):
         BM3D(profile="best")
+    with pytest.raises(ValueError, match="purpose"):
+        BM3D(purpose="sharpening")
+    for stages in (1, 4):
+        with pytest.raises(ValueError, match="stages"):
+            BM3D(stages=stages)
+    with pytest.raises(TypeError, match="stages"):
+        BM3D(stages="3")
     with pytest.raises(ValueError, match="workers"):
         BM3D(workers=0)
     with pytest.raises(TypeError, match="workers"):

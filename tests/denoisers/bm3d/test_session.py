@@ -1,10 +1,13 @@
-"""Sessions: what they remember, and for how long."""
+"""Sessions: what they remember, and for how long; what they tell about their progress."""
+
+import threading
 
 import numpy as np
 import pytest
 
 from plugplay.denoisers import BM3D
-from plugplay.denoisers.bm3d.memory import LIFETIME, NOISE_CHANGE, Memory
+from plugplay.denoisers.bm3d.denoiser import LIFETIME, MIN_THIRD_SIGMA, NOISE_CHANGE, Memory
+from plugplay.denoisers.bm3d.profiles import profile_for
 
 
 def noise_image(seed, shape=(40, 50)):
@@ -60,8 +63,63 @@ def test_no_noise_is_the_identity_and_forgets_nothing():
 
 def test_memory_starts_empty_and_hands_out_the_same_groups_until_they_expire():
     memory = Memory()
-    groups = memory.groups_for(0.1)
+    profile = profile_for("normal", 2, "denoising")
+    groups = memory.groups_for(0.1, profile)
     assert groups == {}
     for _ in range(LIFETIME - 1):
-        assert memory.groups_for(0.1) is groups
-    assert memory.groups_for(0.1) is not groups
+        assert memory.groups_for(0.1, profile) is groups
+    assert memory.groups_for(0.1, profile) is not groups
+
+
+def test_groups_of_other_grids_are_not_used():
+    """Below the noise that a third stage needs, the grids are others."""
+    session = BM3D(stages=3).session()
+    session(noise_image(0), 1.1 * MIN_THIRD_SIGMA)
+    sigma = 0.9 * MIN_THIRD_SIGMA
+    np.testing.assert_array_equal(session(noise_image(1), sigma), BM3D()(noise_image(1), sigma))
+
+
+class CancelledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("shape", [(70, 40), (70, 40, 3), (70, 40, 2), (3, 3)])
+def test_progress_rises_to_one_in_the_thread_of_the_caller(shape, workers):
+    shares, threads = [], set()
+
+    def progress(share):
+        shares.append(share)
+        threads.add(threading.current_thread())
+
+    session = BM3D(workers=workers).session(progress)
+    for sigma in (0.2, 0.1, 0.0):
+        shares.clear()
+        image = noise_image(0, shape)
+        session(image, sigma)
+        assert shares[0] > 0
+        assert shares == sorted(set(shares))
+        assert shares[-1] == 1
+    assert threads == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("shape", [(120, 40), (120, 40, 3), (120, 40, 2)])
+def test_what_progress_raises_ends_the_call_and_leaves_the_session_usable(shape, workers):
+    calls = 0
+
+    def progress(share):
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise CancelledError
+
+    image, other = noise_image(0, shape), noise_image(1, shape)
+    session = BM3D(workers=workers).session(progress)
+    threads = threading.active_count()
+    with pytest.raises(CancelledError):
+        session(image, 0.2)
+    assert calls == 2
+    assert threading.active_count() == threads
+    # Nothing of the call that was ended is left in the groups.
+    np.testing.assert_array_equal(session(other, 0.2), BM3D(workers=workers)(other, 0.2))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from oracles import bm3d as oracle
-from plugplay.denoisers.bm3d.blocks import load_block, store_block
+from plugplay.denoisers.bm3d.canvas import load_block, store_block
 from plugplay.denoisers.bm3d.transforms import (
     biorthogonal_block,
     biorthogonal_norms,

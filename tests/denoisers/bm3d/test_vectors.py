@@ -7,7 +7,9 @@ import pytest
 from plugplay.denoisers.bm3d.vectors import (
     above,
     as_ints,
+    broadcast,
     fma,
+    inverse_cholesky,
     keep_above,
     lane,
     load,
@@ -76,6 +78,27 @@ def transposed(block, out):
     store(out, 56, c7)
 
 
+@numba.njit
+def factored(block, out):
+    r0, r1, r2, r3, r4, r5, r6, r7 = inverse_cholesky(
+        load(block, 0), load(block, 8), load(block, 16), load(block, 24),
+        load(block, 32), load(block, 40), load(block, 48), load(block, 56),
+    )  # fmt: skip
+    store(out, 0, r0)
+    store(out, 8, r1)
+    store(out, 16, r2)
+    store(out, 24, r3)
+    store(out, 32, r4)
+    store(out, 40, r5)
+    store(out, 48, r6)
+    store(out, 56, r7)
+
+
+@numba.njit
+def spread(a, index, out):
+    store(out, 0, broadcast(a, index))
+
+
 def test_arithmetic_works_lane_by_lane():
     rng = np.random.default_rng(0)
     a = rng.standard_normal(9).astype(np.float32)
@@ -120,3 +143,19 @@ def test_transpose():
     out = np.zeros(64, np.float32)
     transposed(block, out)
     np.testing.assert_array_equal(out.reshape(8, 8), block.reshape(8, 8).T)
+
+
+@pytest.mark.parametrize("rank", [0, 3, 12])
+def test_inverse_cholesky(rank):
+    factor = 10 * np.random.default_rng(4).standard_normal((8, rank))
+    matrix = factor @ factor.T + np.eye(8)
+    out = np.zeros(64, np.float32)
+    factored(matrix.astype(np.float32).ravel(), out)
+    np.testing.assert_allclose(out.reshape(8, 8), np.linalg.inv(np.linalg.cholesky(matrix)), atol=1e-4)
+
+
+def test_broadcast():
+    values = np.arange(5, dtype=np.float32)
+    out = np.zeros(8, np.float32)
+    spread(values, 3, out)
+    np.testing.assert_array_equal(out, 3)

@@ -249,3 +249,23 @@ def test_the_checks_take_networks():
     assert report.boundedness.bounded  # the share of the mean is at most 10 sigma
     fixed = pp.denoisers.from_torch(Shrink(), takes_sigma=False)
     assert not pp.check_denoiser(fixed, size=16).boundedness.bounded  # always the same, however small sigma is
+
+
+@pytest.mark.parametrize(("shape", "channels", "parts"), [((40, 40), None, 9), ((40, 40, 2), 1, 18), ((20, 20), 3, 4)])
+def test_sessions_report_every_tile(shape, channels, parts):
+    class Same(torch.nn.Module):
+        def forward(self, x):
+            return x
+
+    shares = []
+    denoise = pp.denoisers.from_torch(Same(), takes_sigma=False, channels=channels, tile=16 if parts > 4 else 10)
+    image = np.random.default_rng(0).random(shape)
+    session = denoise.session(progress=shares.append)
+    np.testing.assert_array_equal(session(image, 0.1), denoise(image, 0.1))
+    np.testing.assert_allclose(shares, np.arange(1, parts + 1) / parts)
+
+    def cancel(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        denoise.session(cancel)(image, 0.1)

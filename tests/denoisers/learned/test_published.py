@@ -13,14 +13,11 @@ import plugplay as pp
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
 
-from plugplay.denoisers.learned.dncnn import DnCNN  # noqa: E402
-from plugplay.denoisers.learned.drunet import DRUNet  # noqa: E402
-from plugplay.denoisers.learned.ffdnet import FFDNet  # noqa: E402
+from plugplay.denoisers.learned.networks import DnCNN, DRUNet, FFDNet  # noqa: E402
 
 TINY = {
-    "dncnn": lambda channels: DnCNN(channels=channels, width=6, depth=4),
-    "dncnn with norm": lambda channels: DnCNN(channels=channels, width=6, depth=4, norm=True, bias=False),
-    "ffdnet": lambda channels: FFDNet(channels=channels, width=6, depth=12),
+    "dncnn": lambda channels: DnCNN((channels, 6, 6, 6, channels)),
+    "ffdnet": lambda channels: FFDNet((4 * channels + 1, *[6] * 11, 4 * channels)),
     "drunet": lambda channels: DRUNet(channels=channels, widths=(3, 4, 5, 6), blocks=1),
 }
 
@@ -36,29 +33,28 @@ def saved(net, path):
 
 
 def options(kind):
-    return {"noise_level": 0.1} if kind.startswith("dncnn") else {}
+    return {"noise_level": 0.1} if kind == "dncnn" else {}
 
 
 @pytest.mark.parametrize("channels", [1, 3], ids=["gray", "colour"])
 @pytest.mark.parametrize("kind", TINY)
 def test_recognised_by_their_tensors(kind, channels, tmp_path, camera, astronaut):
     net = tiny(kind, channels)
-    name = kind.split()[0]
     path = saved(net, tmp_path / "some weights.pth")
-    denoise = pp.denoisers.get(name, weights=path, **options(kind))
+    denoise = pp.denoisers.get(kind, weights=path, **options(kind))
     image = camera[:24, :40] if channels == 1 else astronaut[:24, :40]
     x = torch.from_numpy(image.reshape(24, 40, channels).transpose(2, 0, 1).copy()).float()[None]
     with torch.no_grad():
-        if name == "dncnn":
+        if kind == "dncnn":
             expected = net(x)
-        elif name == "ffdnet":
+        elif kind == "ffdnet":
             expected = net(x, torch.full((1, 1, 1, 1), 0.1))
         else:
             expected = net(torch.cat([x, torch.full((1, 1, 24, 40), 0.1)], dim=1))
     expected = expected[0].numpy().transpose(1, 2, 0).reshape(image.shape)
     np.testing.assert_allclose(denoise(image, 0.1), expected, atol=1e-5)
     assert denoise.channels == channels
-    assert denoise.name == name
+    assert denoise.name == kind
     # The other number of channels works as well, at odd sizes.
     other = astronaut[:13, :7] if channels == 1 else camera[:13, :7]
     assert denoise(other, 0.1).shape == other.shape
@@ -119,14 +115,13 @@ def test_tiles_change_nothing(kind, tmp_path):
         parameter.data.mul_(2.0)  # so that what is far away matters
     path = saved(net, tmp_path / "w.pth")
     image = np.random.default_rng(0).random((150, 203))
-    name = kind.split()[0]
-    whole, tiled = (pp.denoisers.get(name, weights=path, tile=tile, **options(kind)) for tile in (None, 40))
+    whole, tiled = (pp.denoisers.get(kind, weights=path, tile=tile, **options(kind)) for tile in (None, 40))
     expected = whole(image, 0.1)
     scale = np.abs(expected).max()
     np.testing.assert_allclose(tiled(image, 0.1), expected, atol=2e-6 * scale)
 
 
-@pytest.mark.parametrize("kind", ["dncnn", "ffdnet", "drunet"])
+@pytest.mark.parametrize("kind", TINY)
 def test_the_stated_reach_is_not_exceeded(kind):
     """Change one pixel: nothing changes beyond the reach, and something changes within it."""
     net = tiny(kind, 1).double()
@@ -168,7 +163,7 @@ def test_containers_prefixes_half_precision_and_safetensors(tmp_path, camera):
     torch.save(state, tmp_path / "legacy.pth", _use_new_zipfile_serialization=False)
     paths = {"wrapped.pth": 0, "half.pth": 1e-2, "legacy.pth": 0}
     safetensors = pytest.importorskip("safetensors.torch")
-    deep = DnCNN(channels=1, width=4, depth=12)  # with this many, names are not in the order of numbers
+    deep = DnCNN((1, *[4] * 11, 1))  # with this many, names are not in the order of numbers
     safetensors.save_file(state, tmp_path / "w.safetensors")
     safetensors.save_file(deep.state_dict(), tmp_path / "dncnn_50.safetensors")
     assert pp.denoisers.get("dncnn", weights=tmp_path / "dncnn_50.safetensors").noise_level == 50 / 255
@@ -232,12 +227,19 @@ def test_other_contents_are_refused_with_what_was_found(tmp_path):
     cases = {
         "another network": ("drunet", dncnn, "belong to a DnCNN: use plugplay.denoisers.get('dncnn', ...)"),
         "ffdnet": ("dncnn", ffdnet, "belong to a FFDNet"),
-        "unknown": ("dncnn", {"encoder.weight": torch.zeros(3, 3)}, "1 tensors such as 'encoder.weight' (3, 3)"),
-        "flexible": ("dncnn", replaced(dncnn, **{"model.0.weight": torch.zeros(6, 2, 3, 3)}), "not those of a DnCNN"),
-        "ircnn": ("dncnn", dncnn, "not those of a DnCNN, FFDNet or DRUNet"),
+        "unknown": ("dncnn", {"encoder.weight": torch.zeros(3, 3)}, "'encoder' is not a numbered layer of a chain"),
+        "found": ("dncnn", {"encoder.weight": torch.zeros(3, 3)}, "1 tensors such as 'encoder.weight' (3, 3)"),
+        "accepted": ("dncnn", {"encoder.weight": torch.zeros(3, 3)}, "Accepted are a DnCNN (convolutions of 3 x 3"),
+        "flexible": (
+            "dncnn",
+            replaced(dncnn, **{"model.0.weight": torch.zeros(6, 2, 3, 3)}),
+            "2 channels in and 1 out is not known",
+        ),
+        "ircnn": ("dncnn", dncnn, "by its name it is an IRCNN"),
         "extra": ("drunet", replaced(drunet, extra=torch.zeros(1)), "'extra' is not known"),
         "less": ("drunet", {k: v for k, v in drunet.items() if "m_up2" not in k}, "'m_up2.0.weight' is missing"),
-        "shape": ("dncnn", replaced(dncnn, **{"model.2.bias": torch.zeros(5)}), "'model.2.bias' has the shape (5,)"),
+        "no body": ("drunet", {k: v for k, v in drunet.items() if "m_tail" not in k}, "'m_tail.weight' is missing"),
+        "bias": ("dncnn", replaced(dncnn, **{"model.2.bias": torch.zeros(5)}), "bias (5,)) is no convolution of 3 x 3"),
         "nan": ("dncnn", replaced(dncnn, **{"model.0.bias": nan}), "'model.0.bias' has NaN"),
         "a list": ("dncnn", [torch.zeros(3)], "hold a list; a state dict is needed"),
         "empty": ("dncnn", {}, "hold an empty dict"),
@@ -258,7 +260,7 @@ def test_a_trained_network_denoises_also_at_other_sigmas(tmp_path):
     rng = np.random.default_rng(0)
     level = 25 / 255
     images = [data.coins() / 255, data.moon() / 255]
-    net = DnCNN(channels=1, width=8, depth=4)
+    net = DnCNN((1, 8, 8, 8, 1))
     optimiser = torch.optim.Adam(net.parameters(), lr=3e-3)
     for _ in range(200):
         image = images[rng.integers(2)]

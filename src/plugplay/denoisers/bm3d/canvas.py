@@ -8,6 +8,8 @@ A canvas holds, for every channel, the rows of the noisy image and of the curren
 so that one number locates a block in both, and a sum and its weights (see `plugplay.denoisers.bm3d.aggregation`)
 can be laid out in the same way: a displacement ``(dy, dx)`` is ``dy * pitch + dx`` everywhere. Rows have margins of
 zeros on both sides, so that kernels may read whole vectors beyond the border.
+
+Kernels read and write blocks as eight rows, here and in the groups that they form.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.profiles import BLOCK
+from plugplay.denoisers.bm3d.vectors import Float8, Floats, load, store
+from plugplay.denoisers.compiling import inline
 
-__all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "Positions", "reference_positions"]
+__all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "Positions", "load_block", "reference_positions", "store_block"]
 
 Positions: TypeAlias = NDArray[np.int64]
 
@@ -114,3 +118,34 @@ def reference_positions(length: int, step: int, offset: int) -> Positions:
     """
     last = length - BLOCK
     return np.unique([0, *range(offset, last, step), last]).astype(np.int64)
+
+
+@inline
+def load_block(array: Floats, at: int, pitch: int) -> tuple[Float8, ...]:
+    """Return the rows of the 8x8 block that starts at `at`."""
+    return (
+        load(array, at),
+        load(array, at + pitch),
+        load(array, at + 2 * pitch),
+        load(array, at + 3 * pitch),
+        load(array, at + 4 * pitch),
+        load(array, at + 5 * pitch),
+        load(array, at + 6 * pitch),
+        load(array, at + 7 * pitch),
+    )
+
+
+@inline
+def store_block(
+    array: Floats, at: int, pitch: int,
+    r0: Float8, r1: Float8, r2: Float8, r3: Float8, r4: Float8, r5: Float8, r6: Float8, r7: Float8,
+) -> None:  # fmt: skip
+    """Write the rows of an 8x8 block from `at` on."""
+    store(array, at, r0)
+    store(array, at + pitch, r1)
+    store(array, at + 2 * pitch, r2)
+    store(array, at + 3 * pitch, r3)
+    store(array, at + 4 * pitch, r4)
+    store(array, at + 5 * pitch, r5)
+    store(array, at + 6 * pitch, r6)
+    store(array, at + 7 * pitch, r7)

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, get_args
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, check_choice, check_number, check_workers, float_image
+from plugplay.arrays.checks import FloatArray, check_choice, check_integer, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser, per_channel
 from plugplay.denoisers.bm3d.images import denoise_image
-from plugplay.denoisers.bm3d.memory import Memory
-from plugplay.denoisers.bm3d.profiles import PROFILES, ProfileName, Purpose
+from plugplay.denoisers.bm3d.pipeline import Groups, Progress
+from plugplay.denoisers.bm3d.profiles import Profile, ProfileName, Purpose, profile_for
 
 __all__ = ["BM3D"]
+
+LIFETIME = 12
+"""Calls of a session after which groups are searched for anew: the image has become another one by then."""
+
+NOISE_CHANGE = 2.2
+"""The factor by which the noise may change before groups are searched for anew: the limit of similarity follows it."""
+
+MIN_THIRD_SIGMA = 1 / 255
+"""The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
+
+_PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
+
+
+class _Traits(Protocol):
+    """What `BM3D.prepared` reads of the traits of a model."""
+
+    @property
+    def leaves(self) -> Literal["white", "coloured", "shot"]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +49,15 @@ class BM3D:
     ----------
     profile : {"normal", "fast", "high"}, optional
         How much time to spend: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
+    stages : {2, 3}, optional
+        With 3, a Wiener filter in the principal axes of each group follows, on coarser grids for the first two: about
+        0.2 dB better in about the same time. By default 3 for ``profile="high"``, else 2. Below a `sigma` of 1/255
+        there are always two.
     purpose : {"denoising", "restoration", "photons"}, optional
         What is to be removed: white noise, or what the steps of a restoration leave, after a blur or among photons.
-        `plugplay.restore` asks for the right one.
+        By default white noise, or what `prepared` finds right for a problem.
     workers : int, optional
-        Number of threads, by default all cores. It does not change the result, not by a bit.
+        Number of threads, by default all cores. Results are bit-identical for any number.
 
     Notes
     -----
@@ -64,12 +86,16 @@ class BM3D:
     name: ClassVar[str] = "bm3d"
 
     profile: ProfileName = "normal"
-    purpose: Purpose = "denoising"
+    stages: Literal[2, 3] | None = None
+    purpose: Purpose | None = None
     workers: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.profile, "profile", get_args(ProfileName))
-        check_choice(self.purpose, "purpose", get_args(Purpose))
+        if self.stages is not None and check_integer(self.stages, "stages", minimum=2) > 3:
+            raise ValueError(f"stages must be 2 or 3; got {self.stages!r}")
+        if self.purpose is not None:
+            check_choice(self.purpose, "purpose", get_args(Purpose))
         check_workers(self.workers)
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
@@ -90,14 +116,43 @@ class BM3D:
         image = float_image(image, "image")
         if image.ndim == 3 and image.shape[2] != 3:
             return per_channel(self)(image, sigma)
-        return self._denoise(image, sigma, None)
+        return self._denoise(image, sigma)
 
-    def session(self) -> Denoiser:
+    def prepared(self, traits: _Traits, workers: int | None) -> BM3D:
+        """Return a BM3D for a restoration: with the purpose and the workers that this one leaves open.
+
+        Parameters
+        ----------
+        traits : Traits
+            What the model says about itself; ``traits.leaves`` is what its step leaves for the denoiser.
+        workers : int, optional
+            Number of threads of the restoration.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> BM3D().prepared(SimpleNamespace(leaves="coloured", spatial_ndim=2), 2)
+        BM3D(profile='normal', stages=None, purpose='restoration', workers=2)
+        """
+        return replace(
+            self,
+            purpose=self.purpose or _PURPOSES[traits.leaves],
+            workers=workers if self.workers is None else self.workers,
+        )
+
+    def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
 
         From call to call within a restoration the image changes little, and so do the groups: the session searches
-        anew only now and then (see `plugplay.denoisers.bm3d.memory`), and the search is more than half of the work.
+        anew only now and then (see `LIFETIME` and `NOISE_CHANGE`), and the search is more than half of the work.
         Sessions share nothing.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            ``progress(share)`` is called several times during every call of the session, in the thread of the
+            caller, with the share of the work that is done, up to 1. What it raises ends the call at once; the
+            session can be called again, and starts with a new search.
 
         Examples
         --------
@@ -119,22 +174,67 @@ class BM3D:
                 memories.clear()
                 shape = image.shape
             if image.ndim == 2 or image.shape[2] == 3:
-                return self._denoise(image, sigma, memories.setdefault(0, Memory()))
+                return self._denoise(image, sigma, memories.setdefault(0, Memory()), progress)
             # Channels must not share a memory: the groups of one are not those of another.
             channels = [
-                self._denoise(channel, sigma, memories.setdefault(index, Memory()))
+                self._denoise(
+                    channel, sigma, memories.setdefault(index, Memory()), _part(progress, index, image.shape[2])
+                )
                 for index, channel in enumerate(np.moveaxis(image, -1, 0))
             ]
             return np.stack(channels, axis=-1)
 
         return denoise
 
-    def _denoise(self, image: FloatArray, sigma: float, memory: Memory | None) -> FloatArray:
+    def _denoise(
+        self, image: FloatArray, sigma: float, memory: Memory | None = None, progress: Progress | None = None
+    ) -> FloatArray:
         """Denoise a gray or colour image, with the groups in `memory` if there are any that are still good."""
         sigma = check_number(sigma, "sigma", minimum=0)
         workers = check_workers(self.workers)
         if sigma == 0:
+            if progress:
+                progress(1.0)
             return image.copy()
-        groups = memory.groups_for(sigma) if memory else None
-        profile = PROFILES[self.profile].serving(self.purpose)
-        return denoise_image(image, sigma, profile, workers=workers, groups=groups)
+        stages = self.stages or (3 if self.profile == "high" else 2)
+        profile = profile_for(self.profile, stages if sigma >= MIN_THIRD_SIGMA else 2, self.purpose or "denoising")
+        groups = memory.groups_for(sigma, profile) if memory else None
+        try:
+            return denoise_image(image, sigma, profile, workers=workers, groups=groups, progress=progress)
+        except BaseException:
+            # Groups of some strips only: another call would mix them with those of another image.
+            if memory:
+                memory.forget()
+            raise
+
+
+def _part(progress: Progress | None, index: int, count: int) -> Progress | None:
+    """Return the progress of part `index` of work that has `count` equal parts."""
+    if progress is None:
+        return None
+    whole = progress
+    return lambda share: whole((index + share) / count)
+
+
+class Memory:
+    """The groups of one image in one restoration; the shape of the image must not change."""
+
+    def __init__(self) -> None:
+        self._groups: Groups = {}
+        self._profile: Profile | None = None
+        self._sigma = 0.0
+        self._uses = 0
+
+    def groups_for(self, sigma: float, profile: Profile) -> Groups:
+        """Return the groups to use for an image with this noise: empty ones if a search is due."""
+        change = max(sigma, self._sigma) / min(sigma, self._sigma) if self._uses else 1.0
+        if change > NOISE_CHANGE or self._uses == LIFETIME or profile != self._profile:
+            self.forget()
+        if self._uses == 0:
+            self._sigma, self._profile = sigma, profile
+        self._uses += 1
+        return self._groups
+
+    def forget(self) -> None:
+        """Make the next call search anew."""
+        self._groups, self._uses = {}, 0

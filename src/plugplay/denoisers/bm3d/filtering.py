@@ -1,4 +1,11 @@
-"""Collaborative filtering: the groups of a strip, from the canvas through shrinkage into the sums."""
+"""Collaborative filtering: the groups of a strip, from the canvas through shrinkage into the sums.
+
+The first stage keeps the coefficients above a threshold and drops the others. The second multiplies each by the
+Wiener gain ``p**2 / (p**2 + noise)``, where `p` is the same coefficient of the first stage's estimate.
+
+The transforms leave out their normalisation. `threshold_tables` puts it into the thresholds and into the factors
+with which kept coefficients go into the inverse transform; `wiener_group` does so with the noise's variance.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +13,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
-from plugplay.denoisers.bm3d.blocks import load_block
-from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
+from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, load_block, store_block
 from plugplay.denoisers.bm3d.matching import Matches
-from plugplay.denoisers.bm3d.profiles import Profile
-from plugplay.denoisers.bm3d.shrinkage import (
-    NORMS,
-    PIXELS,
-    load_filtered,
-    log2,
-    store_copies,
-    threshold_group,
-    threshold_tables,
-    wiener_group,
-)
+from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 from plugplay.denoisers.bm3d.transforms import (
     biorthogonal_block,
+    biorthogonal_norms,
+    biorthogonal_scales,
     dct_block,
+    haar,
+    haar_8,
     inverse_biorthogonal_block,
     inverse_dct_block,
+    inverse_haar,
+    inverse_haar_8,
 )
-from plugplay.denoisers.bm3d.vectors import Floats, Ints
-from plugplay.denoisers.compiling import kernel
+from plugplay.denoisers.bm3d.vectors import (
+    Float8,
+    Floats,
+    Ints,
+    above,
+    fma,
+    keep_above,
+    load,
+    reciprocal,
+    splat,
+    store,
+    total,
+)
+from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = ["hard_threshold", "wiener"]
+
+PIXELS = BLOCK * BLOCK
+LEVELS = 6
+"""Levels of the Haar transform, from a single block to 32."""
+
+NORMS = 7
+"""Powers of two by which levels and copies multiply the noise's variance."""
 
 _LARGEST_GROUP = 32
 _SMALLEST_NOISE = 1e-30  # keeps 0 / (0 + noise) defined in float32
@@ -163,3 +184,149 @@ def wiener_rows(
                 r0, r1, r2, r3, r4, r5, r6, r7 = inverse_dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
                 place = target + offsets[first + i]
                 add_block(sums, place, pitch, stride, weight, weighted, r0, r1, r2, r3, r4, r5, r6, r7)
+
+
+def threshold_tables(thresholds: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return thresholds (by channel, Haar level and coefficient) and scales (by level and coefficient), flat.
+
+    A coefficient of the unnormalised transforms is ``norm`` times the normalised one, with ``norm`` the product of
+    the norms of its three analysis vectors; at Haar level `l` that of the third is ``2**(l / 2)``.
+    """
+    powers = 2.0 ** np.arange(NORMS)[:, None, None]
+    norms = np.sqrt(powers) * np.outer(biorthogonal_norms(), biorthogonal_norms())
+    scales = np.outer(biorthogonal_scales(), biorthogonal_scales()) / powers[:LEVELS]
+    return np.multiply.outer(thresholds, norms).astype(np.float32).ravel(), scales.astype(np.float32).ravel()
+
+
+@inline
+def threshold_group(
+    group: Floats, octets: Floats, blocks: int, thresholds: Floats, table: int, scales: Floats
+) -> np.float32:
+    """Transform `blocks` blocks across the group, threshold, transform back; return how many were kept.
+
+    Three levels of the Haar transform are done in registers, eight blocks at a time. The sums of these octets go
+    through the remaining levels apart, and come back as something to be added to all blocks of the octet.
+    """
+    kept = splat(0.0)
+    for first in range(0, blocks * PIXELS, 8 * PIXELS):
+        for j in range(0, PIXELS, BLOCK):
+            a0, a1, a2, a3, a4, a5, a6, a7 = load_block(group, first + j, PIXELS)
+            a0, a1, a2, a3, a4, a5, a6, a7 = haar_8(a0, a1, a2, a3, a4, a5, a6, a7)
+            store(octets, first // 8 + j, a0)
+            threshold = load(thresholds, table + 3 * PIXELS + j)
+            kept = kept + above(a1, threshold)
+            a1 = keep_above(a1, threshold) * load(scales, 3 * PIXELS + j)
+            threshold = load(thresholds, table + 2 * PIXELS + j)
+            scale = load(scales, 2 * PIXELS + j)
+            kept = kept + (above(a2, threshold) + above(a3, threshold))
+            a2 = keep_above(a2, threshold) * scale
+            a3 = keep_above(a3, threshold) * scale
+            threshold = load(thresholds, table + PIXELS + j)
+            scale = load(scales, PIXELS + j)
+            kept = kept + (above(a4, threshold) + above(a5, threshold))
+            kept = kept + (above(a6, threshold) + above(a7, threshold))
+            a4 = keep_above(a4, threshold) * scale
+            a5 = keep_above(a5, threshold) * scale
+            a6 = keep_above(a6, threshold) * scale
+            a7 = keep_above(a7, threshold) * scale
+            r0, r1, r2, r3, r4, r5, r6, r7 = inverse_haar_8(a1, a2, a3, a4, a5, a6, a7)
+            store_block(group, first + j, PIXELS, r0, r1, r2, r3, r4, r5, r6, r7)
+    haar(octets, blocks // 8)
+    for i in range(blocks // 8):
+        level = (3 + haar_level(i, blocks // 8)) * PIXELS
+        for j in range(0, PIXELS, BLOCK):
+            value = load(octets, i * PIXELS + j)
+            threshold = load(thresholds, table + level + j)
+            kept = kept + above(value, threshold)
+            store(octets, i * PIXELS + j, keep_above(value, threshold) * load(scales, level + j))
+    inverse_haar(octets, blocks // 8)
+    number: np.float32 = total(kept)
+    return number
+
+
+@inline
+def wiener_group(
+    group: Floats, pilot: Floats, octets: Floats, pilot_octets: Floats, blocks: int, noise: np.float32
+) -> np.float32:
+    """Transform `blocks` blocks across the group, multiply by Wiener gains, transform back.
+
+    Organised as `threshold_group` is; returns the sum of the squared gains.
+    """
+    half, quarter, eighth = splat(0.5), splat(0.25), splat(0.125)
+    noise_1, noise_2, noise_3 = splat(2 * noise), splat(4 * noise), splat(8 * noise)
+    energy = splat(0.0)
+    for first in range(0, blocks * PIXELS, 8 * PIXELS):
+        for j in range(0, PIXELS, BLOCK):
+            a0, a1, a2, a3, a4, a5, a6, a7 = load_block(pilot, first + j, PIXELS)
+            a0, a1, a2, a3, a4, a5, a6, a7 = haar_8(a0, a1, a2, a3, a4, a5, a6, a7)
+            store(pilot_octets, first // 8 + j, a0)
+            a1 = gain(a1, noise_3)
+            a2, a3 = gain(a2, noise_2), gain(a3, noise_2)
+            a4, a5, a6, a7 = gain(a4, noise_1), gain(a5, noise_1), gain(a6, noise_1), gain(a7, noise_1)
+            energy = energy + (fma(a1, a1, fma(a2, a2, a3 * a3)) + fma(a4, a4, a5 * a5)) + fma(a6, a6, a7 * a7)
+            b0, b1, b2, b3, b4, b5, b6, b7 = load_block(group, first + j, PIXELS)
+            b0, b1, b2, b3, b4, b5, b6, b7 = haar_8(b0, b1, b2, b3, b4, b5, b6, b7)
+            store(octets, first // 8 + j, b0)
+            r0, r1, r2, r3, r4, r5, r6, r7 = inverse_haar_8(
+                eighth * a1 * b1, quarter * a2 * b2, quarter * a3 * b3,
+                half * a4 * b4, half * a5 * b5, half * a6 * b6, half * a7 * b7,
+            )  # fmt: skip
+            store_block(group, first + j, PIXELS, r0, r1, r2, r3, r4, r5, r6, r7)
+    haar(octets, blocks // 8)
+    haar(pilot_octets, blocks // 8)
+    for i in range(blocks // 8):
+        norm = np.float32(8 << haar_level(i, blocks // 8))
+        variance = splat(noise * norm)
+        scale = splat(1 / norm)
+        for j in range(i * PIXELS, (i + 1) * PIXELS, BLOCK):
+            a0 = gain(load(pilot_octets, j), variance)
+            energy = fma(a0, a0, energy)
+            store(octets, j, load(octets, j) * (a0 * scale))
+    inverse_haar(octets, blocks // 8)
+    squares: np.float32 = total(energy)
+    return squares
+
+
+@inline
+def gain(pilot: Float8, noise: Float8) -> Float8:
+    """Return the Wiener gains for coefficients of the pilot estimate."""
+    power = pilot * pilot
+    return power * reciprocal(power + noise)
+
+
+@inline
+def haar_level(index: int, count: int) -> int:
+    """Return how many sums or differences led to entry `index` of a Haar-transformed group of `count`."""
+    return log2(count) if index == 0 else log2(index & -index) + 1
+
+
+@inline
+def log2(power: int) -> int:
+    """Return the exponent of a power of two."""
+    exponent = 0
+    while power > 1:
+        power >>= 1
+        exponent += 1
+    return exponent
+
+
+@inline
+def store_copies(
+    group: Floats, slot: int, copies: int,
+    r0: Float8, r1: Float8, r2: Float8, r3: Float8, r4: Float8, r5: Float8, r6: Float8, r7: Float8,
+) -> None:  # fmt: skip
+    """Write a block `copies` times, from `slot` on.
+
+    Groups below eight blocks are filled up to eight with copies. The transform of copies is that of the blocks, but
+    for zeros and for the norm: the noise's variance is multiplied by the number of copies.
+    """
+    for i in range(slot, slot + copies):
+        store_block(group, i * PIXELS, BLOCK, r0, r1, r2, r3, r4, r5, r6, r7)
+
+
+@inline
+def load_filtered(group: Floats, octets: Floats, slot: int) -> tuple[Float8, ...]:
+    """Return the rows of block `slot`: its own part and that of its octet."""
+    a0, a1, a2, a3, a4, a5, a6, a7 = load_block(group, slot * PIXELS, BLOCK)
+    b0, b1, b2, b3, b4, b5, b6, b7 = load_block(octets, slot // 8 * PIXELS, BLOCK)
+    return a0 + b0, a1 + b1, a2 + b2, a3 + b3, a4 + b4, a5 + b5, a6 + b6, a7 + b7

@@ -7,6 +7,8 @@ Whatever the image, the stages see single-precision channels of at least 8x8 pix
   mean, not towards black; brightness shifted by a constant comes out shifted by that constant; and single precision
   suffices for any offset.
 * Huge values are scaled down by a power of two.
+* Colours become opponent colours: luminance carries most of the structure, so that groups are looked for there; the
+  two chrominance channels carry most of the noise.
 """
 
 from __future__ import annotations
@@ -18,15 +20,23 @@ from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers.bm3d.canvas import LARGEST_PIXEL
-from plugplay.denoisers.bm3d.colour import from_opponent, opponent_noise, to_opponent
-from plugplay.denoisers.bm3d.pipeline import Groups, denoise_planes
+from plugplay.denoisers.bm3d.pipeline import Groups, Progress, denoise_planes
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 
-__all__ = ["denoise_image"]
+__all__ = ["denoise_image", "from_opponent", "opponent_noise", "to_opponent"]
+
+_FORWARD: NDArray[np.float64] = np.array([[1 / 3, 1 / 3, 1 / 3], [1 / 2, 0, -1 / 2], [1 / 4, -1 / 2, 1 / 4]])
+_INVERSE: NDArray[np.float64] = np.linalg.inv(_FORWARD).astype(np.float64)
 
 
 def denoise_image(
-    image: FloatArray, sigma: float, profile: Profile, *, workers: int, groups: Groups | None = None
+    image: FloatArray,
+    sigma: float,
+    profile: Profile,
+    *,
+    workers: int,
+    groups: Groups | None = None,
+    progress: Progress | None = None,
 ) -> FloatArray:
     """Denoise a gray image ``(H, W)`` or a colour image ``(H, W, 3)``.
 
@@ -42,6 +52,8 @@ def denoise_image(
         Number of threads.
     groups : Groups, optional
         Groups of an image of the same shape, to be used instead of searching. What is not there yet is added.
+    progress : callable, optional
+        Called with the share of the work that is done.
 
     Returns
     -------
@@ -54,11 +66,11 @@ def denoise_image(
     mean = scaled.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
     planes = _enlarged((scaled - mean).astype(np.float32))
     sigma *= float(scale)
-    if image.ndim == 2:
-        estimate = denoise_planes(planes, np.array([sigma]), profile, workers=workers, groups=groups)
-    else:
-        sigmas = opponent_noise(sigma)
-        estimate = denoise_planes(to_opponent(planes), sigmas, profile, workers=workers, groups=groups)
+    sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma)
+    if image.ndim == 3:
+        planes = to_opponent(planes)
+    estimate = denoise_planes(planes, sigmas, profile, workers=workers, groups=groups, progress=progress)
+    if image.ndim == 3:
         estimate = from_opponent(estimate)
     restored = (estimate[:, : image.shape[0], : image.shape[1]] + mean) / scale
     return restored[0] if image.ndim == 2 else np.ascontiguousarray(np.moveaxis(restored, 0, -1))
@@ -82,3 +94,35 @@ def _enlarged(planes: NDArray[np.float32]) -> NDArray[np.float32]:
     if not any(missing):
         return planes
     return np.pad(planes, [(0, 0), *((0, more) for more in missing)], mode="symmetric")
+
+
+def to_opponent(planes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Turn red, green, blue ``(3, H, W)`` into luminance, red-blue and magenta-green."""
+    return _mixed(planes, _FORWARD)
+
+
+def from_opponent(planes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Undo `to_opponent`."""
+    return _mixed(planes, _INVERSE)
+
+
+def opponent_noise(sigma: float) -> NDArray[np.float64]:
+    """Return the standard deviations, after `to_opponent`, of white noise with `sigma` in each colour.
+
+    Examples
+    --------
+    >>> opponent_noise(1.0).round(3)
+    array([0.577, 0.707, 0.612])
+    """
+    norms: NDArray[np.float64] = np.linalg.norm(_FORWARD, axis=1)
+    return sigma * norms
+
+
+def _mixed(planes: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+    # Written out rather than as a matrix product: the sum has the same order on every machine.
+    mixed = np.empty_like(planes)
+    for row, target in zip(matrix.astype(np.float32), mixed, strict=True):
+        np.multiply(planes[0], row[0], out=target)
+        target += row[1] * planes[1]
+        target += row[2] * planes[2]
+    return mixed

@@ -4,7 +4,14 @@ For every reference block the search measures the squared distance
 
     d(dy, dx) = sum over the block of (image[y + dy + i, x + dx + j] - image[y + i, x + j])**2
 
-for all displacements of the window and keeps the smallest.
+for all displacements of the window and keeps the smallest. With the energy of a block, the sum of its squares,
+
+    |A - B|**2 = energy(A) + energy(B) - 2 sum(A * B)
+
+so that only the products need to be computed for every pair of blocks, one multiply-add per pixel. Reference blocks
+of one row overlap: products are summed down each column of a block once, and the sums are shared by all reference
+blocks that contain the column. Pixels have the image's mean taken out, which keeps the energies small enough for
+single precision.
 
 Distances are sorted as integer keys: the bits of a non-negative float are ordered like the float, and the lowest
 bits of the key are replaced by the displacement's code. The reference block itself has the key 0, the smallest of
@@ -20,23 +27,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
-from plugplay.denoisers.bm3d.distances import WIDTH, block_energies, distances, multiply_columns
 from plugplay.denoisers.bm3d.profiles import BLOCK, Stage
-from plugplay.denoisers.bm3d.sorting import (
-    HIGHEST,
-    bound_16,
-    bound_32,
-    collect_16,
-    collect_32,
-    column_minima,
+from plugplay.denoisers.bm3d.sorting import HIGHEST, select
+from plugplay.denoisers.bm3d.vectors import (
+    LANES,
+    Float8,
+    Floats,
+    Ints,
+    as_ints,
+    broadcast,
+    fma,
+    load,
+    load_ints,
+    splat,
+    splat_int,
+    store,
+    store_ints,
+    upper_of,
 )
-from plugplay.denoisers.bm3d.vectors import LANES, Floats, Ints, load_ints, splat_int, store_ints
 from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = ["REACH", "Matches", "match"]
 
 REACH = 19
 """The largest displacement that the search can measure."""
+
+WIDTH = 5 * LANES
+"""Displacements that are measured together: as many products as fit into the registers of a CPU."""
+
+NEVER = np.float32(1e30)
+"""The energy of blocks that reach over the border: no reference block is similar to them."""
 
 _WINDOW = (2 * REACH + 1) * WIDTH
 _SPAN = 80  # columns that are measured together: their keys fit into the CPU's second-level cache
@@ -183,27 +203,85 @@ def match_rows(
 
 
 @inline
-def select(keys: Ints, start: int, middle: int, stop: int, group: int, limit: int, minima: Ints, best: Ints) -> int:
-    """Write the smallest keys below `limit` into `best`, sorted; places that stay empty hold the returned value.
+def block_energies(
+    canvas: Floats, pitch: int, at: int, rows: int, width: int, margin: int, stride: int, energies: Floats
+) -> None:
+    """Write the energy of every block whose first row is one of `rows` rows of the image, the first at `at`.
 
-    The row of the reference block, at `middle`, comes first: similar blocks are near, and once the list holds
-    small keys, most others are refused at a glance.
+    Each row of `energies` is `stride` long and holds, after `margin`, the blocks that start at column 0, 1, ...
     """
-    column_minima(keys, start, stop, minima)
-    if group <= 16:
-        fill = min(limit, bound_16(minima) + 1)
-        b0 = b1 = splat_int(fill)
-        b0, b1 = collect_16(keys, middle, stop, b0, b1)
-        b0, b1 = collect_16(keys, start, middle, b0, b1)
-        store_ints(best, 0, b0)
-        store_ints(best, 8, b1)
-    else:
-        fill = min(limit, bound_32(minima) + 1)
-        b0 = b1 = b2 = b3 = splat_int(fill)
-        b0, b1, b2, b3 = collect_32(keys, middle, stop, b0, b1, b2, b3)
-        b0, b1, b2, b3 = collect_32(keys, start, middle, b0, b1, b2, b3)
-        store_ints(best, 0, b0)
-        store_ints(best, 8, b1)
-        store_ints(best, 16, b2)
-        store_ints(best, 24, b3)
-    return fill
+    columns = np.empty(stride, np.float32)
+    for row in range(rows):
+        for x in range(0, width, LANES):
+            energy = splat(0.0)
+            for i in range(BLOCK):
+                pixels = load(canvas, at + (row + i) * pitch + x)
+                energy = fma(pixels, pixels, energy)
+            store(columns, x, energy)
+        start = row * stride
+        for x in range(stride):
+            energies[start + x] = NEVER
+        for x in range(width - BLOCK + 1):
+            energy = np.float32(0)
+            for j in range(BLOCK):
+                energy += columns[x + j]
+            energies[start + margin + x] = energy
+
+
+@inline
+def multiply_columns(
+    canvas: Floats, pitch: int, reference: int, candidate: int, width: int, height: int, products: Floats
+) -> None:
+    """Sum the products of reference and candidate pixels down columns of `height` pixels.
+
+    Entry ``40 * x + k`` of `products` is for the column `x` of the reference and the column ``x + k`` of the
+    candidates; `width` columns are wanted, rounded up to a multiple of 16. Two columns eight pixels apart are done at
+    once, since they need nearly the same candidates: ten sums, and few loads. The height is an argument, though it is
+    always that of a block, because the compiler unrolls a loop of known length and then runs out of registers.
+    """
+    for left in range(0, width, 2 * LANES):
+        for x in range(left, left + LANES):
+            c0 = c1 = c2 = c3 = c4 = splat(0.0)
+            d0 = d1 = d2 = d3 = d4 = splat(0.0)
+            for row in range(height):
+                here = reference + x + row * pitch
+                there = candidate + x + row * pitch
+                first = broadcast(canvas, here)
+                second = broadcast(canvas, here + 8)
+                c0 = fma(first, load(canvas, there), c0)
+                pixels = load(canvas, there + 8)
+                c1 = fma(first, pixels, c1)
+                d0 = fma(second, pixels, d0)
+                pixels = load(canvas, there + 16)
+                c2 = fma(first, pixels, c2)
+                d1 = fma(second, pixels, d1)
+                pixels = load(canvas, there + 24)
+                c3 = fma(first, pixels, c3)
+                d2 = fma(second, pixels, d2)
+                pixels = load(canvas, there + 32)
+                c4 = fma(first, pixels, c4)
+                d3 = fma(second, pixels, d3)
+                d4 = fma(second, load(canvas, there + 40), d4)
+            _store(products, x * WIDTH, c0, c1, c2, c3, c4)
+            _store(products, (x + LANES) * WIDTH, d0, d1, d2, d3, d4)
+
+
+@inline
+def _store(array: Floats, at: int, v0: Float8, v1: Float8, v2: Float8, v3: Float8, v4: Float8) -> None:
+    store(array, at, v0)
+    store(array, at + 8, v1)
+    store(array, at + 16, v2)
+    store(array, at + 24, v3)
+    store(array, at + 32, v4)
+
+
+@inline
+def distances(products: Floats, at: int, energy: np.float32, energies: Floats, candidate: int) -> Float8:
+    """Return the bits of eight distances: `products` from `at` on belong to the first column of the block."""
+    left = load(products, at) + load(products, at + WIDTH)
+    left = left + (load(products, at + 2 * WIDTH) + load(products, at + 3 * WIDTH))
+    right = load(products, at + 4 * WIDTH) + load(products, at + 5 * WIDTH)
+    right = right + (load(products, at + 6 * WIDTH) + load(products, at + 7 * WIDTH))
+    both = splat(energy) + load(energies, candidate)
+    # Rounding can make the distance of equal blocks negative; the bits of a negative float are below zero.
+    return upper_of(as_ints(fma(splat(-2.0), left + right, both)), splat_int(0))

@@ -1,4 +1,4 @@
-"""The two stages, run over strips of the image by a pool of threads.
+"""The stages, run over strips of the image by a pool of threads.
 
 Strips are fixed by the image alone and their sums are added in order: any number of threads gives the same bits.
 The pool lives as long as one stage, so that nothing is left over that a forked process would inherit.
@@ -6,30 +6,39 @@ The pool lives as long as one stage, so that nothing is left over that a forked 
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums
-from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
+from plugplay.denoisers.bm3d.canvas import Canvas, Positions, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.matching import Matches, match
-from plugplay.denoisers.bm3d.profiles import Profile
+from plugplay.denoisers.bm3d.principal import principal_wiener
+from plugplay.denoisers.bm3d.profiles import Profile, Stage
 
-__all__ = ["Groups", "denoise_planes"]
+__all__ = ["Groups", "Progress", "denoise_planes", "in_order"]
 
-_STRIP = 8  # reference rows
+_STRIP = 8  # reference rows, or half of them on coarse grids: as many strips as there may be threads
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 
 
 Groups: TypeAlias = dict[tuple[int, int], Matches]
-"""The groups of an image, by stage (0 and 1) and strip."""
+"""The groups of an image, by stage (0 to 2) and strip."""
+
+Filter: TypeAlias = Callable[[Canvas, Profile, NDArray[np.float64], Positions, Positions, Matches], Sums]
+"""Filters the groups of some reference rows of a canvas."""
+
+Progress: TypeAlias = Callable[[float], None]
+"""Is told the share of the work that is done, above 0 and at last 1; what it raises ends the work."""
 
 
 def denoise_planes(
@@ -39,6 +48,7 @@ def denoise_planes(
     *,
     workers: int,
     groups: Groups | None = None,
+    progress: Progress | None = None,
 ) -> NDArray[np.float32]:
     """Denoise the channels of an image with common groups, which are found in the first one.
 
@@ -54,6 +64,8 @@ def denoise_planes(
         Number of threads.
     groups : Groups, optional
         Groups of an image of the same shape, to be used instead of searching. What is not there yet is added.
+    progress : callable, optional
+        Called from this thread whenever a strip is done.
 
     Returns
     -------
@@ -61,46 +73,71 @@ def denoise_planes(
         The estimate.
     """
     canvas = Canvas.of(planes)
-    for index in (0, 1):
-        _run_stage(index, canvas, sigmas, profile, workers, groups).write_means(canvas, profile.kaiser)
+    stages = [_Stage(canvas, sigmas, profile, *stage) for stage in _stages(profile)]
+    total = sum(len(stage.strips) for stage in stages)
+    done = 0
+    for stage in stages:
+        sums = Sums.whole(canvas)
+        with closing(in_order(functools.partial(stage.filter_strip, groups), stage.strips, workers)) as parts:
+            for part in parts:
+                sums.add(part)
+                done += 1
+                if progress:
+                    progress(done / total)
+        sums.write_means(canvas, profile.kaiser)
     return canvas.estimate
 
 
-def _run_stage(
-    index: int,
-    canvas: Canvas,
-    sigmas: NDArray[np.float64],
-    profile: Profile,
-    workers: int,
-    groups: Groups | None,
-) -> Sums:
-    """Filter all strips of a stage and add them up."""
-    # The first stage compares blocks of the noisy image, the second those of the first's estimate.
-    stage, shrink = ((profile.pilot, hard_threshold), (profile.final, wiener))[index]
-    all_rows = reference_positions(canvas.height, stage.step, stage.offset)
-    columns = reference_positions(canvas.width, stage.step, stage.offset)
+def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter]]:
+    """Yield the number, the settings and the filter of every stage."""
+    yield 0, profile.pilot, hard_threshold
+    yield 1, profile.final, wiener
+    if profile.principal:
+        yield 2, profile.principal, principal_wiener
 
-    def filter_strip(strip: int) -> Sums:
-        rows = all_rows[strip * _STRIP : (strip + 1) * _STRIP]
-        matches = groups.get((index, strip)) if groups is not None else None
+
+class _Stage:
+    """One of the stages on its way over the strips of an image."""
+
+    def __init__(
+        self,
+        canvas: Canvas,
+        sigmas: NDArray[np.float64],
+        profile: Profile,
+        index: int,
+        settings: Stage,
+        shrink: Filter,
+    ) -> None:
+        self._canvas, self._sigmas, self._profile = canvas, sigmas, profile
+        self._index, self._settings, self._shrink = index, settings, shrink
+        self._rows = reference_positions(canvas.height, settings.step, settings.offset)
+        self._columns = reference_positions(canvas.width, settings.step, settings.offset)
+        self._height = _STRIP if settings.step <= 4 else _STRIP // 2
+        self.strips = range(-(-self._rows.size // self._height))
+
+    def filter_strip(self, groups: Groups | None, strip: int) -> Sums:
+        """Find the groups of a strip, unless they are known, and filter them."""
+        rows = self._rows[strip * self._height : (strip + 1) * self._height]
+        matches = groups.get((self._index, strip)) if groups is not None else None
         if matches is None:
-            matches = match(canvas, stage, float(sigmas[0]), rows, columns, guide=index)
+            # The first stage compares blocks of the noisy image, the others those of the estimate so far.
+            guide = min(self._index, 1)
+            matches = match(self._canvas, self._settings, float(self._sigmas[0]), rows, self._columns, guide=guide)
         if groups is not None:
-            groups[index, strip] = matches
-        return shrink(canvas, profile, sigmas, rows, columns, matches)
-
-    sums = Sums.whole(canvas)
-    for part in _in_order(filter_strip, range(-(-all_rows.size // _STRIP)), workers):
-        sums.add(part)
-    return sums
+            groups[self._index, strip] = matches
+        return self._shrink(self._canvas, self._profile, self._sigmas, rows, self._columns, matches)
 
 
-def _in_order(work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int) -> Iterator[Outcome]:
-    """Yield ``work(task)`` for all tasks, in their order, with only a few outcomes waiting at a time."""
+def in_order(work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int) -> Generator[Outcome, None, None]:
+    """Yield ``work(task)`` for all tasks, in their order, with only a few outcomes waiting at a time.
+
+    Closing the generator cancels the tasks that have not begun and waits for those that have.
+    """
     if workers == 1 or len(tasks) == 1:
         yield from map(work, tasks)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    pool = ThreadPoolExecutor(workers)
+    try:
         waiting: deque[Future[Outcome]] = deque()
         for task in tasks:
             waiting.append(pool.submit(work, task))
@@ -108,3 +145,5 @@ def _in_order(work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: i
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["BLOCK", "PROFILES", "Profile", "ProfileName", "Purpose", "Stage"]
+__all__ = ["BLOCK", "Profile", "ProfileName", "Purpose", "Stage", "profile_for"]
 
 ProfileName = Literal["fast", "normal", "high"]
 Purpose = Literal["denoising", "restoration", "photons"]
@@ -17,7 +16,7 @@ BLOCK = 8
 
 @dataclass(frozen=True)
 class Stage:
-    """How one of the two stages forms its groups.
+    """How one of the stages forms its groups.
 
     Attributes
     ----------
@@ -55,7 +54,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Profile:
-    """Both stages, and how they shrink.
+    """The stages, and how they shrink.
 
     Attributes
     ----------
@@ -63,18 +62,24 @@ class Profile:
         The first stage: hard thresholding gives an estimate that steers the second.
     final : Stage
         The second stage: Wiener filtering.
+    principal : Stage, optional
+        The third stage: Wiener filtering in the principal axes of each group. None for none.
     threshold : float
         The first stage keeps coefficients above ``threshold * sigma``.
     wiener_noise : float
         The second stage takes the noise's variance for ``wiener_noise * sigma**2``.
+    principal_noise : float
+        The third stage takes it for ``principal_noise * sigma**2``.
     kaiser : float
         Shape parameter of the window that blocks are added up with.
     """
 
     pilot: Stage
     final: Stage
+    principal: Stage | None = None
     threshold: float = 2.7
     wiener_noise: float = 0.9
+    principal_noise: float = 1.0
     kaiser: float = 2.0
 
     def serving(self, purpose: Purpose) -> Profile:
@@ -95,11 +100,33 @@ class Profile:
                 return self
 
 
-def _profile(step: int) -> Profile:
-    return Profile(
-        pilot=Stage(step=step, reach=19, group=16, similarity=3000 / 255**2, noise_share=2.5),
-        final=Stage(step=step, reach=19, group=32, similarity=400 / 255**2, noise_share=0.2, offset=(step + 1) // 2),
+# Distances between the reference blocks of each stage. The third stage forgives the others their coarser grids, and
+# makes up for its time by them.
+_STEPS: dict[tuple[ProfileName, int], tuple[int, int, int | None]] = {
+    ("fast", 2): (4, 4, None),
+    ("fast", 3): (6, 6, 6),
+    ("normal", 2): (3, 3, None),
+    ("normal", 3): (4, 4, 5),
+    ("high", 2): (2, 2, None),
+    ("high", 3): (2, 3, 4),
+}
+
+
+def profile_for(name: ProfileName, stages: int, purpose: Purpose) -> Profile:
+    """Return the settings for two or three stages and for what is to be removed.
+
+    Examples
+    --------
+    >>> profile_for("normal", 2, "denoising").pilot.step
+    3
+    """
+    pilot, final, principal = _STEPS[name, stages]
+    profile = Profile(
+        pilot=Stage(step=pilot, reach=19, group=16, similarity=3000 / 255**2, noise_share=2.5),
+        final=Stage(step=final, reach=19, group=32, similarity=400 / 255**2, noise_share=0.2, offset=(final + 1) // 2),
+        # All blocks count as similar: the principal axes of a group tell what is common to it.
+        principal=Stage(step=principal, reach=19, group=32, similarity=1e20, noise_share=0.0, offset=1)
+        if principal
+        else None,
     )
-
-
-PROFILES: Mapping[ProfileName, Profile] = {"fast": _profile(4), "normal": _profile(3), "high": _profile(2)}
+    return profile.serving(purpose)

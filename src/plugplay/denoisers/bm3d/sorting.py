@@ -22,7 +22,7 @@ from plugplay.denoisers.bm3d.vectors import (
 )
 from plugplay.denoisers.compiling import inline
 
-__all__ = ["HIGHEST", "bound_16", "bound_32", "collect_16", "collect_32", "column_minima"]
+__all__ = ["HIGHEST", "bound_16", "bound_32", "collect_16", "collect_32", "column_minima", "select"]
 
 HIGHEST = 0x7F800000
 """No key is above it: the bits of an infinite float."""
@@ -127,3 +127,30 @@ def bound_32(minima: Ints) -> int:
         b0, b1, b2, b3 = insert_32(splat_int(minima[i]), b0, b1, b2, b3)
     bound: int = lane(b3, 7)
     return bound
+
+
+@inline
+def select(keys: Ints, start: int, middle: int, stop: int, group: int, limit: int, minima: Ints, best: Ints) -> int:
+    """Write the smallest keys below `limit` into `best`, sorted; places that stay empty hold the returned value.
+
+    The row of the reference block, at `middle`, comes first: similar blocks are near, and once the list holds
+    small keys, most others are refused at a glance.
+    """
+    column_minima(keys, start, stop, minima)
+    if group <= 16:
+        fill = min(limit, bound_16(minima) + 1)
+        b0 = b1 = splat_int(fill)
+        b0, b1 = collect_16(keys, middle, stop, b0, b1)
+        b0, b1 = collect_16(keys, start, middle, b0, b1)
+        store_ints(best, 0, b0)
+        store_ints(best, 8, b1)
+    else:
+        fill = min(limit, bound_32(minima) + 1)
+        b0 = b1 = b2 = b3 = splat_int(fill)
+        b0, b1, b2, b3 = collect_32(keys, middle, stop, b0, b1, b2, b3)
+        b0, b1, b2, b3 = collect_32(keys, start, middle, b0, b1, b2, b3)
+        store_ints(best, 0, b0)
+        store_ints(best, 8, b1)
+        store_ints(best, 16, b2)
+        store_ints(best, 24, b3)
+    return fill

@@ -29,9 +29,11 @@ __all__ = [
     "Ints",
     "above",
     "as_ints",
+    "broadcast",
     "float8",
     "fma",
     "int8",
+    "inverse_cholesky",
     "keep_above",
     "lane",
     "load",
@@ -143,6 +145,12 @@ _define_operator(operator.or_, int8, "or_")
 def load(builder: Value, data: Value, index: Value) -> Value:
     """``load(array, i)``: the floats ``array[i : i + 8]``."""
     return builder.load(_address(builder, data, index, _FLOATS), align=4)
+
+
+@_primitive(float8, _float_array, types.intp)
+def broadcast(builder: Value, data: Value, index: Value) -> Value:
+    """``broadcast(array, i)``: the float ``array[i]`` in every lane; unlike an index, `i` is never checked."""
+    return _repeat(builder, builder.load(cgutils.gep(builder, data, index)), _FLOATS)
 
 
 @_primitive(types.void, _float_array, types.intp, float8)
@@ -273,6 +281,30 @@ def transpose(builder: Value, *rows: Value) -> Value:
         for i in range(4)
     ]
     return cgutils.pack_array(builder, columns)
+
+
+@_primitive(types.UniTuple(float8, LANES), *[float8] * LANES)
+def inverse_cholesky(builder: Value, *rows: Value) -> Value:
+    """``inverse_cholesky(r0, ..., r7)``: the rows of ``L^-1`` for the symmetric matrix ``L L'`` with these rows.
+
+    By elimination in registers. The matrix must be above the identity, so that no pivot is below 1; where rounding
+    makes it so, it is set to 1.
+    """
+    one = ir.Constant(_FLOATS, [1.0] * LANES)
+    square_root = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), "llvm.sqrt.v8f32")
+    left = list(rows)
+    right = [ir.Constant(_FLOATS, [float(i == j) for j in range(LANES)]) for i in range(LANES)]
+    scaled = []
+    for k in range(LANES):
+        pivot = _shuffle(builder, left[k], left[k], [k] * LANES)
+        pivot = builder.select(builder.fcmp_ordered(">", pivot, one), pivot, one)
+        inverse = builder.fdiv(one, pivot)
+        for i in range(k + 1, LANES):
+            factor = builder.fneg(builder.fmul(_shuffle(builder, left[i], left[i], [k] * LANES), inverse))
+            left[i] = fma(builder, factor, left[k], left[i])
+            right[i] = fma(builder, factor, right[k], right[i])
+        scaled.append(builder.fmul(right[k], builder.call(square_root, [inverse])))
+    return cgutils.pack_array(builder, scaled)
 
 
 # Integers: the sorted lists of the search.

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
     from plugplay.models.base import DataTerm
-    from plugplay.noise.growing import Stabiliser
 
 __all__ = ["StabilisedTerm"]
+
+
+class Stabiliser(Protocol):
+    """A transform that makes noise uniform, and its unbiased inverse."""
+
+    def forward(self, image: FloatArray, /) -> FloatArray:
+        """Return the transformed values."""
+        ...
+
+    def inverse(self, image: FloatArray, /) -> FloatArray:
+        """Return the values whose transform has this mean."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,13 @@
+"""Single photons by one denoising: the transform against exact expectations, and the whole way without bias."""
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from plugplay import denoisers, psnr
+import plugplay as pp
 from plugplay.models import SinglePhoton
-from plugplay_paper.baselines.images_from_bits import BinomialStabiliser, count_ones, images_from_bits
+from plugplay.models.likelihoods.binomial import BinomialStabiliser
+from plugplay.models.stabilised_photons import StabilisedPhotons
 
 
 def average(image, sigma):
@@ -52,7 +55,8 @@ def test_the_noise_is_what_it_is_said_to_be(trials):
 @pytest.mark.parametrize("x", [0.1, 0.5, 0.9])
 def test_constant_images_come_back_without_bias(sensor, x):
     bits = sensor.simulate(np.full((200, 200), x), rng=0)
-    image = images_from_bits(count_ones(bits, sensor), sensor, average)
+    options = {"gain": sensor.gain, "threshold": sensor.threshold, "dark": sensor.dark, "efficiency": sensor.efficiency}
+    image = pp.single_photon(bits, oversampling=sensor.oversampling, denoiser=average, **options).image
     assert image.mean() == pytest.approx(x, abs=0.015)  # four standard errors of the worst
 
 
@@ -69,20 +73,31 @@ def test_where_jots_are_few_the_exact_inverse_matters():
 def test_images_are_restored(camera):
     sensor = SinglePhoton(4)
     bits = sensor.simulate(camera, rng=0)
-    image = images_from_bits(count_ones(bits, sensor), sensor, denoisers.get("tv"))
-    assert psnr(image, camera) > psnr(sensor.data_term(bits).start(), camera) + 6
+    result = pp.single_photon(bits, oversampling=4, denoiser="tv")
+    assert isinstance(result.parameters.model, StabilisedPhotons)
+    assert pp.psnr(result.image, camera) > pp.psnr(sensor.data_term(bits).start(), camera) + 6
+
+
+def test_the_loop_is_there_when_it_is_asked_for(camera):
+    bits = SinglePhoton(2).simulate(camera[:16, :16], rng=0)
+    for options in ({"method": "loop"}, {"max_iter": 3}, {"lam": 0.5}):
+        result = pp.single_photon(bits, oversampling=2, denoiser="tv", **options)
+        assert type(result.parameters.model) is SinglePhoton
+        assert len(result.history) > 1
+
+
+def test_missing_jots_are_left_to_the_loop(camera):
+    works = np.random.default_rng(1).random((64, 64)) < 0.6
+    cube = np.random.default_rng(2).random((5, 64, 64)) < 0.5
+    counts = pp.io.photons.count_ones(cube, oversampling=2, mask=works)
+    assert len(pp.single_photon(counts, denoiser="tv").history) > 1
 
 
 @pytest.mark.parametrize("count", [0, 16])
 def test_the_ends_of_the_scale_are_reached_and_finite(count):
-    image = images_from_bits(np.full((8, 8), count), SinglePhoton(4), lambda image, sigma: image)
-    assert image.tolist() == np.full((8, 8), min(count, 1.0)).tolist()
-
-
-def test_a_denoiser_that_leaves_the_scale_is_clipped():
-    wild = [lambda image, sigma: image + 3, lambda image, sigma: image - 3]
-    ones = np.full((8, 8), 5)
-    assert [float(images_from_bits(ones, SinglePhoton(4), one).max()) for one in wild] == [1.0, 0.0]
+    counts = np.stack([np.full((8, 8), count), np.full((8, 8), 16)])
+    result = pp.restore(counts, StabilisedPhotons(4), denoiser=lambda image, sigma: image)
+    assert result.image.tolist() == np.full((8, 8), min(count, 1.0)).tolist()
 
 
 def test_the_denoiser_is_called_once_with_the_known_noise():
@@ -92,37 +107,15 @@ def test_the_denoiser_is_called_once_with_the_known_noise():
         calls.append((image.dtype, image.min(), image.max(), sigma))
         return image
 
-    images_from_bits(np.arange(17).repeat(4).reshape(4, 17), SinglePhoton(4), watch)
+    ones = np.arange(17).repeat(4).reshape(4, 17)
+    pp.restore(np.stack([ones, np.full_like(ones, 16)]), StabilisedPhotons(4), denoiser=watch)
     ((dtype, low, high, sigma),) = calls
     assert (dtype, low, high) == (np.float32, 0.0, 1.0)
-    assert sigma == BinomialStabiliser.build(16).noise == pytest.approx(0.097, abs=1e-3)
+    assert sigma == pytest.approx(BinomialStabiliser.build(16).noise) == pytest.approx(0.097, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("ones", "error", "message"),
-    [
-        (np.zeros((2, 4, 4)), ValueError, r"shape \(H, W\)"),
-        (np.full((4, 4), 17), ValueError, "from 0 to 16"),
-        (np.full((4, 4), -1), ValueError, "got values from -1"),
-        (np.full((4, 4), 0.5), ValueError, "whole numbers"),
-        (np.full((4, 4), np.nan), ValueError, "NaN"),
-        ("bits", TypeError, "real numbers"),
-    ],
-)
-def test_bad_counts_are_named(ones, error, message):
-    with pytest.raises(error, match=message):
-        images_from_bits(ones, SinglePhoton(4), average)
-
-
-def test_bad_parts_are_named():
-    ones = np.zeros((4, 4))
-    with pytest.raises(TypeError, match="SinglePhoton"):
-        images_from_bits(ones, 4, average)
-    with pytest.raises(TypeError, match="plugplay.denoisers.get"):
-        images_from_bits(ones, SinglePhoton(4), "bm3d")
-    with pytest.raises(ValueError, match="NaN or infinite"):
-        images_from_bits(ones, SinglePhoton(4), lambda image, sigma: image * np.nan)
-    with pytest.raises(ValueError, match="returned the shape"):
-        images_from_bits(ones, SinglePhoton(4), lambda image, sigma: image[:2])
-    with pytest.raises(TypeError, match="int64"):
-        images_from_bits(ones, SinglePhoton(4), lambda image, sigma: image.astype(np.int64))
+def test_the_mean_of_the_transform_is_entered_and_left():
+    sensor = StabilisedPhotons(4, gain=8.0, dark=0.02)
+    term = sensor.data_term(sensor.simulate(np.full((6, 5), 0.3), rng=0))
+    image = np.linspace(0.05, 0.9, 30).reshape(6, 5)
+    np.testing.assert_allclose(term.crop(term.enter(image)), image, atol=1e-4)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from oracles import bm3d as oracle
-from plugplay.denoisers.bm3d.blocks import load_block, store_block
-from plugplay.denoisers.bm3d.shrinkage import (
+from plugplay.denoisers.bm3d.canvas import load_block, store_block
+from plugplay.denoisers.bm3d.filtering import (
     NORMS,
     load_filtered,
     log2,

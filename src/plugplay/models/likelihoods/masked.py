@@ -1,0 +1,231 @@
+"""Gaussian noise where only some samples were observed: the proximal step by conjugate gradients."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.fft
+
+from plugplay.arrays.checks import BoolArray, FloatArray
+from plugplay.models.base import check_step
+from plugplay.models.likelihoods.gaussian import LeastSquares
+from plugplay.models.operators.frame import Frame
+from plugplay.models.operators.polyphase import SampledBlur
+from plugplay.models.solvers import Solution, conjugate_gradients
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MaskedTerm"]
+
+# Where the conjugate gradients stop: the residual of the small system, relative to its right-hand side. That of
+# the proximal step is Gᵀ of it, and relative to Gᵀy + rho v, which may be smaller than y, it stays below 1e-6.
+RELATIVE_RESIDUAL = 1e-7
+# What conjugate gradients reach in single precision.
+SINGLE_RESIDUAL = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedTerm(LeastSquares):
+    r"""``f(x) = ½ ||M (S H x - y)||²``: only the samples in the mask M were observed.
+
+    With G = S H, the proximal step is :math:`x = v + G^T w`, where w is zero outside the mask and solves
+
+    .. math:: (M G G^T M + \rho I)\, w = M (y - G v).
+
+    The system lives on the small grid. Conjugate gradients solve it, preconditioned by
+    :math:`M (G G^T + \rho I)^{-1} M`, its exact inverse if everything were observed.
+
+    Attributes
+    ----------
+    y, mask : arrays
+        The samples on the whole domain, and which of them were observed.
+    kernel, factor, offset
+        G, as `SampledBlur` takes it.
+    frame : Frame
+        Where the observed frame lies in the domain of x.
+    first : array
+        The first guess.
+    """
+
+    y: FloatArray
+    mask: BoolArray
+    kernel: NDArray[np.float64]
+    factor: int
+    offset: int
+    frame: Frame
+    first: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of x, the whole domain."""
+        return self.first.shape
+
+    @functools.cached_property
+    def lipschitz(self) -> float:
+        """An upper bound of the Lipschitz constant of the gradient: that of everything observed."""
+        return float(self._native.blur.gram.max())
+
+    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+        """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to a relative residual of 1e-6."""
+        check_step(v, rho, self.shape)
+        return self._exact.step(v, rho, None, RELATIVE_RESIDUAL)[0]
+
+    def session(self, rtol: float = RELATIVE_RESIDUAL) -> MaskedTermSession:
+        """Return this data term with a memory, so that each step starts from the previous one's solution.
+
+        Parameters
+        ----------
+        rtol : float
+            Relative residual of the small system at which a step is good enough. What single precision can reach is
+            solved in the precision of the image.
+        """
+        return MaskedTermSession(self._exact if rtol < SINGLE_RESIDUAL else self._native, rtol)
+
+    def start(self) -> FloatArray:
+        """Return the observation, enlarged where it is sampled and filled in where it is not."""
+        return self.first.copy()
+
+    def crop(self, x: FloatArray) -> FloatArray:
+        """Return the part of x that lies in the observed frame."""
+        return self.frame.crop(x)
+
+    def enter(self, image: FloatArray) -> FloatArray:
+        """Return the image, continued beyond the frame by reflection."""
+        return self.frame.reflect(image)
+
+    def residual(self, x: FloatArray) -> FloatArray:
+        """Return M (S H x - y) in the observed frame."""
+        return self.frame.sampled(self.factor).crop(super().residual(x))
+
+    @functools.cached_property
+    def _exact(self) -> MaskedSystem:
+        """The system in double precision, which small rho needs; made when it is first used."""
+        return MaskedSystem.build(self, np.float64)
+
+    @functools.cached_property
+    def _native(self) -> MaskedSystem:
+        """The system in the precision of the image."""
+        return MaskedSystem.build(self, np.float32) if self.first.dtype == np.float32 else self._exact
+
+    def _misfit(self, x: FloatArray) -> FloatArray:
+        return (self._native if x.dtype == self.first.dtype else self._exact).misfit(x)
+
+    def _adjoint(self, residual: FloatArray) -> FloatArray:
+        return self._native.adjoint(residual).astype(self.first.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedSystem:
+    """The equations of a `MaskedTerm` in one precision, on a grid whose lengths suit the FFT.
+
+    The grid is larger than the domain of x. What is added lies beyond the reach of every observed sample, so that x is
+    zero there and nothing of it enters the equations.
+    """
+
+    y: FloatArray
+    mask: BoolArray
+    blur: SampledBlur
+    shape: tuple[int, ...]
+    padding: Frame
+
+    @classmethod
+    def build(cls, term: MaskedTerm, dtype: type[np.floating[Any]]) -> MaskedSystem:
+        """Precompute the spectra."""
+        ndim = term.kernel.ndim
+        small = term.y.shape[:ndim]
+        fast = tuple(scipy.fft.next_fast_len(n, real=True) for n in small)
+        padding = Frame((0,) * ndim, tuple(long - short for long, short in zip(fast, small, strict=True)))
+        grid = tuple(term.factor * n for n in fast)
+        blur = SampledBlur.build(term.kernel, grid, factor=term.factor, offset=term.offset, dtype=dtype)
+        return cls(term.y.astype(dtype, copy=False), term.mask, blur, term.shape, padding)
+
+    def misfit(self, x: FloatArray) -> FloatArray:
+        """Return M (G x - y)."""
+        seen = self.padding.crop(self.blur.forward(self._embedded(x.astype(self.y.dtype))))
+        return np.where(self.mask, seen - self.y, self.y.dtype.type(0))
+
+    def adjoint(self, samples: FloatArray) -> FloatArray:
+        """Return Gᵀ of samples that are zero where nothing was observed."""
+        return self._cropped(self.blur.adjoint(self.padding.embed(samples.astype(self.y.dtype, copy=False))))
+
+    def step(
+        self, v: FloatArray, rho: float, guess: FloatArray | None, rtol: float
+    ) -> tuple[FloatArray, FloatArray, list[Solution]]:
+        """Return the proximal step x, the w behind it and how each channel's was found, starting from a guess of w."""
+        start = np.zeros(self.y.shape, self.y.dtype) if guess is None else guess
+        if v.ndim == len(self.blur.shape):
+            x, solution = self._channel_step(v, rho, start, self.y, self.mask, rtol)
+            return x, solution.w, [solution]
+        # One channel after the other: each stops when it is done, and the memory of one is enough.
+        x, w, solutions = np.empty_like(v), np.empty_like(start), []
+        for c in range(v.shape[-1]):
+            y, mask = np.ascontiguousarray(self.y[..., c]), np.ascontiguousarray(self.mask[..., c])
+            x[..., c], solution = self._channel_step(v[..., c], rho, start[..., c], y, mask, rtol)
+            w[..., c] = solution.w
+            solutions.append(solution)
+        return x, w, solutions
+
+    def _channel_step(
+        self, v: FloatArray, rho: float, guess: FloatArray, y: FloatArray, mask: BoolArray, rtol: float
+    ) -> tuple[FloatArray, Solution]:
+        nothing, weight = self.y.dtype.type(0), self.y.dtype.type(rho)
+        exact = v.astype(self.y.dtype)
+        seen = self.padding.crop(self.blur.forward(self._embedded(exact)))
+        rhs = np.where(mask, y - seen, nothing)
+        inverse = 1 / (self.blur.gram + weight)
+
+        def filtered(w: FloatArray, response: FloatArray) -> FloatArray:
+            whole = self.blur.filter_samples(self.padding.embed(w), response)
+            return np.where(mask, self.padding.crop(whole), nothing)
+
+        solution = conjugate_gradients(
+            lambda w: filtered(w, self.blur.gram) + weight * w,
+            rhs,
+            guess=guess,
+            preconditioner=lambda w: filtered(w, inverse),
+            rtol=rtol,
+        )
+        x: FloatArray = (exact + self.adjoint(solution.w)).astype(v.dtype)
+        return x, solution
+
+    def _embedded(self, x: FloatArray) -> FloatArray:
+        return self.padding.scaled(self.blur.factor).embed(x)
+
+    def _cropped(self, x: FloatArray) -> FloatArray:
+        return self.padding.scaled(self.blur.factor).crop(x)
+
+
+class MaskedTermSession:
+    """A `MaskedTerm` during one restoration; it remembers the solution of the last step."""
+
+    def __init__(self, system: MaskedSystem, rtol: float) -> None:
+        self._system, self._rtol = system, rtol
+        # rho w, the residual M (y - G x), changes slowly from step to step; w itself grows as rho falls.
+        self._scaled: FloatArray | None = None
+        self._steps = self._failed = 0
+        self._worst = 0.0
+
+    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+        """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
+        check_step(v, rho, self._system.shape)
+        weight = self._system.y.dtype.type(rho)
+        guess = None if self._scaled is None else self._scaled / weight
+        x, w, solutions = self._system.step(v, rho, guess, self._rtol)
+        self._scaled = weight * w
+        self._steps += 1
+        self._failed += not all(solution.converged for solution in solutions)
+        self._worst = max(self._worst, *(solution.residual for solution in solutions))
+        return x
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a user should know about the steps so far."""
+        if not self._failed:
+            return ()
+        return (
+            f"the conjugate gradients of {self._failed} of {self._steps} model steps stopped at a relative residual of "
+            f"up to {self._worst:.1e} instead of {self._rtol:.0e}: the mask leaves too little to go on, or rho is tiny",
+        )

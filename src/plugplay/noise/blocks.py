@@ -1,0 +1,181 @@
+"""Small blocks of an image and their frequencies: what all estimates of noise are made from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import dctn
+from scipy.special import ndtr
+
+from plugplay.arrays.checks import BoolArray, FloatArray
+
+__all__ = ["SIDE", "Blocks", "censored_share", "quantisation_step", "take_blocks"]
+
+SIDE = 8
+_MAX_VALUES = 30_000  # blocks times channels: more do not change the estimate
+_MAX_SAMPLES = 1 << 18
+_MAX_CLIPPED = 0.45  # of a block's pixels: more tell nothing about the noise
+_HIGH = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() >= SIDE
+_JPEG_MARGIN = 4.0
+_GRID_BLOCKS = 300
+_MIN_GRID_EXCESS = 0.02
+_MIN_PEAK = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of 8x8 pixels, as coefficients of the discrete cosine transform.
+
+    Attributes
+    ----------
+    coefficients : array of shape (N, C, 64)
+        Orthonormal, so that white noise of standard deviation s has s in every coefficient.
+    means : array of shape (N, C)
+        The mean of each block.
+    clipped : array of shape (N, C)
+        The share of its pixels at the ends of the channel's range.
+    low, high : arrays of shape (C,)
+        These ends.
+    distinct : float
+        How many blocks would not overlap, as a share of N.
+    gridded : bool
+        Whether the blocks are those of a JPEG file.
+    """
+
+    coefficients: NDArray[np.float64]
+    means: NDArray[np.float64]
+    clipped: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    distinct: float
+    gridded: bool
+
+    def unclipped(self, sigma: float | None) -> NDArray[np.float64]:
+        """Return, for each block and channel, the share of the noise's variance that clipping left; 0 if too little.
+
+        Without `sigma`, blocks with any clipped pixel are left out.
+        """
+        if sigma is None:
+            return np.where(self.clipped == 0, 1.0, 0.0)
+        if self.gridded:
+            # The noise was clipped before the compression took most of it away: nothing close to an end is of use.
+            near = np.minimum(self.means - self.low, self.high - self.means) < _JPEG_MARGIN * sigma
+            return np.where(near | (self.clipped > _MAX_CLIPPED), 0.0, 1.0)
+        left = censored_share(self.means - self.low, sigma) * censored_share(self.high - self.means, sigma)
+        return np.where(self.clipped > _MAX_CLIPPED, 0.0, left)
+
+
+def take_blocks(stack: FloatArray, observed: BoolArray | None, *, step: float = 0.0) -> Blocks | None:
+    """Take wholly observed blocks, evenly spread, from images ``(K, H, W, C)``; None if there is none.
+
+    Blocks follow the grid of a JPEG file where one shows: there the coefficients are what the file holds.
+    """
+    count, height, width, channels = stack.shape
+    if min(height, width) < SIDE:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(stack, (SIDE, SIDE), axis=(1, 2))
+    grid = _jpeg_grid(stack, step) if step > 0 else None
+    limit = max(4000, _MAX_VALUES // channels)
+    stride = math.sqrt(count * (height - SIDE + 1) * (width - SIDE + 1) / limit)
+    if grid is None:
+        first = (0, 0)
+        pace = max(3, math.ceil(stride) | 1)  # odd, so that no phase of a hidden grid is preferred
+    else:
+        first = grid
+        pace = SIDE * max(1, round(stride / SIDE))
+    slices = np.arange(0, count, max(1, math.ceil(count / limit)))
+    rows = np.arange(first[0], height - SIDE + 1, pace)
+    columns = np.arange(first[1], width - SIDE + 1, pace)
+    if not rows.size or not columns.size:
+        return None
+    places = (slices[:, None, None], rows[:, None], columns)
+    pixels = windows[places].reshape(-1, channels, SIDE**2).astype(np.float64, order="C")
+    if observed is not None:
+        seen = np.lib.stride_tricks.sliding_window_view(observed, (SIDE, SIDE), axis=(1, 2))[places]
+        pixels = pixels[seen.all(axis=(3, 4, 5)).ravel()]
+    if not len(pixels):
+        return None
+    # Where a channel was clipped, its least and greatest values are the levels. Where it was not, no block's mean comes
+    # so close to them that the correction for clipping changes anything.
+    low, high = pixels.min(axis=(0, 2)), pixels.max(axis=(0, 2))
+    clipped = ((pixels <= low[:, None]) | (pixels >= high[:, None])).mean(axis=2)
+    means = pixels.mean(axis=2)
+    coefficients = _transform(pixels - means[..., None])
+    return Blocks(coefficients, means, clipped, low, high, min(1.0, (pace / SIDE) ** 2), grid is not None)
+
+
+def censored_share(distance: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
+    r"""Return the share of the variance of Gaussian noise that clipping leaves, given how far the mean is from it.
+
+    For a pixel of true value :math:`t \sigma` above black, the clipped pixel has the mean
+    :math:`\sigma m(t)`, :math:`m = t \Phi(t) + \varphi(t)`, and the variance
+    :math:`\sigma^2 [(t^2 + 1) \Phi(t) + t \varphi(t) - m^2]`; only the mean is seen. Below t = 0.3, where less than
+    half of the variance is left, 0 is returned.
+    """
+    t = np.linspace(-1, 5, 601)
+    density, below = np.exp(-np.square(t) / 2) / math.sqrt(2 * math.pi), ndtr(t)
+    mean = t * below + density
+    variance = (np.square(t) + 1) * below + t * density - np.square(mean)
+    share = np.interp(distance / max(sigma, 1e-300), mean, variance)
+    return np.asarray(np.where(share < 0.5, 0.0, share))
+
+
+def quantisation_step(stack: FloatArray, observed: BoolArray | None) -> float:
+    """Return the step of the values if they lie on a lattice, as those of 8-bit files do, else 0."""
+    values = stack.ravel() if observed is None else stack[observed]
+    some = np.unique(values[:: max(1, values.size // _MAX_SAMPLES)].astype(np.float64))
+    if some.size < 3 or some.size > 0.25 * min(values.size, _MAX_SAMPLES):
+        return 0.0
+    gaps = np.diff(some)
+    step = float(gaps.min())
+    if step <= 1e-7 * (some[-1] - some[0]):
+        return 0.0
+    steps = (some - some[0]) / float(np.median(gaps[gaps < 1.5 * step]))
+    on_lattice = np.abs(steps - np.round(steps)) < 0.02 + 1e-6 * steps
+    return step if on_lattice.all() else 0.0
+
+
+def _jpeg_grid(stack: FloatArray, step: float) -> tuple[int, int] | None:
+    """Return where the blocks of a JPEG file begin, if the image was one.
+
+    Only on that grid are many coefficients of high frequency zero but for the rounding of the pixels.
+    """
+    image = _middle(stack)
+    if min(image.shape) < 4 * SIDE:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(image, (SIDE, SIDE))
+    rows, columns = (np.arange(0, n - 2 * SIDE + 1, SIDE) for n in image.shape)
+    pace = max(1, math.ceil(math.sqrt(rows.size * columns.size / _GRID_BLOCKS)))
+    rows, columns = rows[::pace], columns[::pace]
+    zeros = np.empty((SIDE, SIDE))
+    for i in range(SIDE):
+        for j in range(SIDE):
+            pixels = windows[rows[:, None] + i, columns + j].reshape(-1, SIDE**2)
+            busy = pixels.max(axis=1) > pixels.min(axis=1)
+            small = np.abs(_transform(pixels[busy])[:, _HIGH]) < step
+            zeros[i, j] = small.mean() if small.size else 0.0
+    best: Any = np.unravel_index(int(zeros.argmax()), zeros.shape)
+    others = np.delete(zeros.ravel(), int(zeros.argmax()))
+    above, usual = float(zeros[best]), float(np.median(others))
+    # The peak is a single one: neighbouring phases share no more than any other.
+    if above - usual < _MIN_GRID_EXCESS or above - float(others.max()) < _MIN_PEAK * (above - usual):
+        return None
+    return int(best[0]), int(best[1])
+
+
+def _middle(stack: FloatArray) -> NDArray[np.float64]:
+    """Return the middle of an image, gray, at the phase of its first pixel."""
+    image = stack[stack.shape[0] // 2]
+    begin = [max(0, (n - 512) // 2) // SIDE * SIDE for n in image.shape[:2]]
+    middle = image[begin[0] : begin[0] + 512, begin[1] : begin[1] + 512]
+    return np.asarray(middle.mean(axis=-1, dtype=np.float64))
+
+
+def _transform(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cosine transform of blocks whose pixels are the last axis."""
+    squares = pixels.reshape(*pixels.shape[:-1], SIDE, SIDE)
+    return np.asarray(dctn(squares, axes=(-2, -1), norm="ortho")).reshape(pixels.shape)

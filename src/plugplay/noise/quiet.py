@@ -1,0 +1,169 @@
+r"""The quietest blocks of an image, and the noise they show at each frequency.
+
+A photograph has flat places, and there is nothing but noise in them. To take the blocks of least power for flat would
+find the blocks where the noise happens to be low; so the 63 frequencies of a block are divided like a chessboard: the
+blocks are ordered by the power of the black ones and measured on the white ones, and the other way round. The noise of
+different frequencies is independent, hence the measurement is unbiased whatever share of the blocks is taken. How the
+power grows with that share tells noise from texture: it does not grow as long as there are flat blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plugplay.noise.blocks import SIDE
+
+__all__ = ["HIGH", "SHARES", "Plane", "Quiet", "growth", "judge", "quiet_power"]
+
+SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+_TYPICAL = 2  # the share whose median is kept
+_MIN_BLOCKS = 32
+_FREQUENCY = np.hypot(*np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")).ravel() / (SIDE - 1)
+_BLACK = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() % 2 == 0
+DC = _FREQUENCY == 0
+LOWEST = _FREQUENCY < 0.25
+LOW = (_FREQUENCY >= 0.25) & (_FREQUENCY < 0.5)
+MIDDLE = (_FREQUENCY >= 0.5) & (_FREQUENCY < 0.75)
+HIGH = _FREQUENCY >= 0.75
+# The constants below were chosen on the images that benchmarks/noise.py marks "fit".
+_CLIMB = 0.02  # more blocks are taken as long as their power is not higher than this
+_MAX_RISE = 1.6  # of coloured noise towards the lowest frequencies
+_TEXTURE = 0.04  # growth of middle frequencies from which on they are not believed to be noise
+_LOG_RATIO, _LOG_RATIO_WIDTH = 0.35, 0.1  # of middle to high frequencies, from which on noise is coloured
+_MAX_RATIO = 20.0
+# Parts of the relative uncertainty.
+_FLOOR, _COLOUR_FLOOR = 0.025, 0.03
+_JPEG_FLOOR, _JPEG_COLOUR_FLOOR = 0.04, 0.06
+_GROWTH_WEIGHT, _CHANCE_GROWTH = 3.0, 0.025  # the latter is what white noise shows in small images
+_TAIL_WEIGHT = 0.5
+_GAUSSIAN_MEDIAN = 0.4549  # median over mean of the square of a Gaussian
+
+
+@dataclass(frozen=True, eq=False)
+class Quiet:
+    """The power of the quietest blocks, for each of `SHARES` of all blocks.
+
+    Attributes
+    ----------
+    mean : array of shape (shares, planes, 64)
+        Mean square of each coefficient.
+    median : array of shape (planes, 64)
+        For one share, the median of the square, times what makes it equal to the mean if the coefficient is Gaussian.
+    chosen : array of int of shape (shares,)
+        How many blocks that is.
+    distinct : float
+        Which part of them would remain without overlap.
+    """
+
+    mean: NDArray[np.float64]
+    median: NDArray[np.float64]
+    chosen: NDArray[np.int64]
+    distinct: float
+
+
+def quiet_power(coefficients: NDArray[np.float64], distinct: float) -> Quiet:
+    """Measure the quietest of blocks whose coefficients are an array of shape (N, planes, 64)."""
+    count = len(coefficients)
+    chosen = np.array([min(count, max(int(share * count), _MIN_BLOCKS)) for share in SHARES])
+    # Black before white: slices instead of copies.
+    power = np.square(coefficients[:, :, np.argsort(~_BLACK, kind="stable")])
+    halves = (slice(0, _BLACK.sum()), slice(_BLACK.sum(), None))
+    mean, median = np.zeros((2, len(SHARES), *power.shape[1:]))
+    for seen, measured, target in ((halves[0], halves[1], ~_BLACK), (halves[1], halves[0], _BLACK)):
+        # Planes count in proportion to their own quiet power, lest the noisiest alone decides what is quiet. The mean
+        # of a block was taken out, so its first coefficient adds nothing.
+        size = power[:, :, seen].sum(axis=2)
+        size = (size / np.maximum(np.quantile(size, 0.05, axis=0), 1e-300)).sum(axis=1)
+        order = np.argsort(size, kind="stable")[: chosen[-1]]
+        some = power[order, :, measured]
+        for k, number in enumerate(chosen):
+            mean[k][:, target] = some[:number].mean(axis=0)
+            median[k][:, target] = np.median(some[:number], axis=0) / _GAUSSIAN_MEDIAN if k == _TYPICAL else 0.0
+    return Quiet(mean, median[_TYPICAL], chosen, distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """The noise of one plane.
+
+    Attributes
+    ----------
+    power : float
+        Its variance.
+    relative : float
+        The standard error of its standard deviation, as a share of it.
+    coloured : float
+        From 0, white, to 1, coloured.
+    textured : float
+        How fast the power of the quietest blocks still grows with their number, as an exponent.
+    ratio : float
+        Power at middle frequencies over that at high ones.
+    spectrum : array of shape (64,)
+        The power of each coefficient, from which `power` is made if the noise is coloured.
+    """
+
+    power: float
+    relative: float
+    coloured: float
+    textured: float
+    ratio: float
+    spectrum: NDArray[np.float64]
+
+
+def growth(power: NDArray[np.float64], chosen: NDArray[np.int64], *, reach: float) -> float:
+    """Return the exponent with which the amplitude grows over `reach` times more blocks, where it grows least."""
+    slopes = []
+    for k in range(len(chosen)):
+        larger = np.flatnonzero(chosen >= 0.9 * reach * chosen[k])
+        if larger.size and (k == 0 or chosen[k] > chosen[k - 1]):
+            change = math.log(power[larger[0]] / power[k])
+            slopes.append(0.5 * change / math.log(chosen[larger[0]] / chosen[k]))
+    if not slopes:
+        change = math.log(power[-1] / power[0])
+        slopes.append(0.5 * change / math.log(max(chosen[-1] / chosen[0], 1.5)))
+    return max(0.0, min(slopes[:3]))
+
+
+def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
+    """Tell noise from texture, and white noise from coloured."""
+    mean, chosen = quiet.mean[:, plane], quiet.chosen
+    if mean[-1, HIGH].mean() <= 0:
+        return Plane(0.0, 0.0, 0.0, 0.0, 1.0, np.zeros(SIDE**2))
+    # The quietest blocks of a clean image may have no power at all; ratios and logarithms need some.
+    mean = np.maximum(mean, 1e-9 * mean[-1].mean())
+    high = mean[:, HIGH].mean(axis=1)
+    k = 1
+    while k + 2 < len(SHARES) and high[k + 1] <= (1 + _CLIMB) * high[1]:
+        k += 1
+    spectrum = mean[k].copy()
+    # The lowest frequencies hold the image's own slopes, even in flat places.
+    spectrum[LOWEST] = np.minimum(spectrum[LOWEST], _MAX_RISE * spectrum[LOW].mean())
+    spectrum[DC] = spectrum[LOWEST & ~DC].mean()
+    level, total = float(high[k]), float(spectrum.mean())
+    ratio = float(mean[k, MIDDLE].mean()) / level
+    texture = growth(mean[:, MIDDLE].mean(axis=1), chosen, reach=2)
+    # Noise with hardly any high frequencies went through the lens: it belongs to the scene and not to the camera.
+    plateau = 1 / (1 + (texture / _TEXTURE) ** 4) / (1 + (ratio / _MAX_RATIO) ** 8)
+    coloured = plateau / (1 + math.exp(-(math.log(ratio) - _LOG_RATIO) / _LOG_RATIO_WIDTH))
+    doubt = 4 * coloured * (1 - coloured) * 0.5 * abs(math.log(total / level))
+    # What lies on the lattice of a JPEG file is not Gaussian, whatever the noise was.
+    middling = max(float(quiet.median[plane, HIGH].mean()), 1e-3 * high[_TYPICAL])
+    tails = 0.0 if gridded else max(0.0, 0.5 * math.log(high[_TYPICAL] / middling))
+    blocks = max(1.0, float(chosen[k]) * min(1.0, 2 * quiet.distinct))
+    statistical = 1 / math.sqrt(2 * blocks * np.count_nonzero(HIGH))
+    fine_texture = growth(high, chosen, reach=4)
+    # In a small image the quietest blocks are a large part of all, and less likely to be flat.
+    fewness = 1 + math.log(max(1.0, chosen[1] / chosen[-1] * SHARES[-1] / SHARES[1]))
+    relative = math.hypot(
+        _FLOOR + _COLOUR_FLOOR * fewness * coloured,
+        (_JPEG_FLOOR + _JPEG_COLOUR_FLOOR * coloured) if gridded else 0.0,
+        1.5 * statistical,
+        _GROWTH_WEIGHT * fewness * (fine_texture + 5 * max(0.0, fine_texture - _CHANCE_GROWTH)),
+        _TAIL_WEIGHT * tails,
+        doubt,
+    )
+    return Plane(level + coloured * (total - level), min(relative, 1.0), coloured, fine_texture, ratio, spectrum)
