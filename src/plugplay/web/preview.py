@@ -105,7 +105,6 @@ def _plan(problem: Problem, page: int, window: tuple[slice, slice], noise: Any) 
         iteration="admm" if once else "hqs",
         max_iter=None if once else ITERATIONS,
         channel_axis=problem.image.channel_axis,
-        data_range=problem.image.data_range,
     )
 
 

@@ -70,7 +70,7 @@ def python_snippet(task: Task, names: Names) -> str:
     <BLANKLINE>
     image = pp.io.read('noisy.png')
     results = [
-        pp.denoise(page, channel_axis=image.channel_axis, data_range=image.data_range)
+        pp.denoise(page, channel_axis=image.channel_axis)
         for page in image.pages
     ]
     pp.io.write('noisy-restored.png', image.restored([result.image for result in results]))
@@ -87,7 +87,7 @@ def python_snippet(task: Task, names: Names) -> str:
     if task.kind == "photon":
         return _photon_snippet(task, names, options)
     lines = ["import plugplay as pp", "", f"image = pp.io.read({names.image!r})"]
-    options += ["channel_axis=image.channel_axis", "data_range=image.data_range"]
+    options.append("channel_axis=image.channel_axis")
     given = ["page"]
     if task.kind == "upscale":
         given.append(str(task.factor))
@@ -118,7 +118,7 @@ def _mask_lines(names: Names, meaning: str) -> list[str]:
     return [
         f"white = pp.io.read({names.mask!r})",
         "gray = white.pages[0].mean(axis=-1) if white.colour else white.pages[0]",
-        f"mask = gray > gray.max() / 2  # True: {meaning}",
+        f"mask = gray >= 0.9 * gray.max()  # True: {meaning}",
     ]
 
 

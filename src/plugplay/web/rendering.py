@@ -42,8 +42,10 @@ def display_range(image: ImageFile) -> tuple[float, float]:
     if sample.size == 0:
         return low, high
     first, last = (float(q) for q in np.quantile(sample, (0.001, 0.999)))
-    if image.pixels.dtype == np.uint8 or last <= first or last - first > _DARK_SHARE * (high - low):
-        return low, high
+    width = high - low
+    within = first >= low - width / 2 and last <= high + width / 2
+    if last <= first or (within and (image.pixels.dtype == np.uint8 or last - first > _DARK_SHARE * width)):
+        return (low, high) if within else (first - 0.5, first + 0.5)
     return first, last
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,9 @@ import numpy as np
 
 import plugplay as pp
 from plugplay import io, kernels
-from plugplay.cli.companions import mask_of, mask_pages, reference_pages, usable
+from plugplay.arrays.scale import nominal_range
 from plugplay.models.single_photon import CountedSinglePhoton
+from plugplay.web.companions import check_pages, observed_where_white
 from plugplay.web.task import Sources, Task, TaskError
 
 if TYPE_CHECKING:
@@ -52,10 +53,9 @@ def blamed(where: str) -> Iterator[None]:
 
 
 def read_image(path: Path) -> io.ImageFile:
-    """Read an image under the limits of the command line."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is left out is told when the result is made
-        return io.read(path)
+    """Read an image under the limits of the command line, and give its numbers the meaning that arrays have."""
+    image = io.read(path)
+    return replace(image, data_range=nominal_range(image.pixels.dtype, None))
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Problem:
             if self.task.kind == "photon":
                 first = self.photon_model.data_term(self.photon_counts).start()
                 return io.ImageFile.of(np.clip(first, 0, 1).astype(np.float32), data_range=(0.0, 1.0))
-            return io.read(self.sources.image)
+            return read_image(self.sources.image)
 
     @property
     def pages(self) -> int:
@@ -94,32 +94,31 @@ class Problem:
         return 1 if self.task.kind == "photon" else int(self.image.pages.shape[0])
 
     @cached_property
-    def reference(self) -> list[NDArray[Any]] | None:
-        """The true images, in the units of the results."""
+    def reference(self) -> NDArray[Any] | None:
+        """The true images, one for all pages or one for each, in the depth of their file."""
         if self.sources.reference is None:
             return None
         with self.kept_warnings(), blamed("reference_file"):
-            read = io.read(self.sources.reference)
-            if self.task.kind == "photon":
-                return [read.unit_pages()[0]]
-            pages = reference_pages(read, self.image)
-            assert pages is not None  # there is a reference
+            truth = read_image(self.sources.reference)
+            check_pages("reference", truth.pages.shape[0], self.pages)
             height, width = (n * self.task.scale for n in self.image.pages.shape[1:3])
-            if pages[0].shape[:2] != (height, width):
-                found = f"{pages[0].shape[1]} x {pages[0].shape[0]}"
-                raise TaskError(
-                    "reference_file",
-                    f"The reference has {found} pixels, but the restored image will have {width} x {height}.",
-                )
-            return pages
+            if truth.pages.shape[1:3] != (height, width) or truth.colour != self.image.colour:
+                found = f"{truth.pages.shape[2]} x {truth.pages.shape[1]} pixels{' in colour' * truth.colour}"
+                needed = f"{width} x {height}{' in colour' * self.image.colour}"
+                raise ValueError(f"the reference has {found}, but the restored image will have {needed}")
+            return truth.pages
 
     def observation(
         self, page: int, window: tuple[slice, slice] = (slice(None), slice(None))
     ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        """Return the pixels of a page or of a window in it, without gaps, and its mask, if any pixel is missing."""
-        masks = self.masks
-        with blamed("image"):
-            return usable(self.image.pages[page][window], None if masks is None else masks[page % len(masks)][window])
+        """Return the pixels of a page or of a window in it, and where they were observed, if any is missing."""
+        pixels = self.image.pages[page][window]
+        observed = None if self.masks is None else self.masks[page % len(self.masks)][window]
+        finite = np.isfinite(pixels)
+        if not finite.all():
+            mask = observed if observed is None or observed.ndim == pixels.ndim else observed[..., None]
+            observed = finite if mask is None else finite & mask
+        return pixels, observed
 
     def plan(self, page: int) -> Plan:
         """Decide everything for a page."""
@@ -142,7 +141,6 @@ class Problem:
             max_iter=task.max_iter,
             reference=reference,
             channel_axis=self.image.channel_axis,
-            data_range=self.image.data_range,
         )
 
     def model(self, mask: NDArray[np.bool_] | None) -> Model:
@@ -187,15 +185,21 @@ class Problem:
         if self.sources.mask is None or self.task.kind in ("denoise", "photon"):
             return None
         with self.kept_warnings(), blamed("mask_file"):
-            return mask_pages(io.read(self.sources.mask), self.image)
+            drawn = read_image(self.sources.mask)
+            check_pages("mask", drawn.pages.shape[0], self.pages)
+            height, width = self.image.pages.shape[1:3]
+            if drawn.pages.shape[1:3] != (height, width):
+                rows, columns = drawn.pages.shape[1:3]
+                raise ValueError(f"the mask has {columns} x {rows} pixels, but the image has {width} x {height}")
+            return observed_where_white(drawn.pages, colour=drawn.colour)
 
     @cached_property
     def _photons(self) -> PhotonCounts:
         options, works = self.task.photon, None
         if self.sources.mask is not None:
             with self.kept_warnings(), blamed("mask_file"):
-                white = io.read(self.sources.mask)
-                works = mask_of(white.pages[:1], colour=white.colour)[0]
+                white = read_image(self.sources.mask)
+                works = observed_where_white(white.pages[:1], colour=white.colour)[0]
         with blamed("photon"):
             return io.photons.count_ones(
                 self.sources.image,

@@ -11,6 +11,7 @@ import numpy as np
 
 import plugplay as pp
 from plugplay import io
+from plugplay.arrays.scale import nominal_range
 from plugplay.web.preview import estimated_noise, restored_crop
 from plugplay.web.rendering import png, screen_image
 from plugplay.web.restoring import Problem, blamed
@@ -159,7 +160,7 @@ def _on_screen(problem: Problem, pixels: NDArray[Any], shown: tuple[float, float
     return screen_image(pixels, (0.0, 1.0) if problem.task.kind == "photon" else shown, max_side=side)
 
 
-def _told(problem: Problem, result: Result, page: int, reference: list[NDArray[Any]] | None) -> dict[str, Any]:
+def _told(problem: Problem, result: Result, page: int, reference: NDArray[Any] | None) -> dict[str, Any]:
     named = {f.name: getattr(result.parameters, f.name) for f in dataclasses.fields(result.parameters)}
     named.pop("prepared")
     told = {
@@ -171,22 +172,27 @@ def _told(problem: Problem, result: Result, page: int, reference: list[NDArray[A
         "curve": [[plain(s), plain(d)] for s, d in zip(result.history.sigma, result.history.delta, strict=True)],
     }
     if reference is not None:
-        truth = reference[page % len(reference)]
-        told["quality"] = _quality(problem, result.image, truth)
-        before = problem.image.pages[page]
+        truth, before = _unit(reference[page % len(reference)]), _unit(problem.image.pages[page])
+        told["quality"] = _quality(result.image, truth)
         if before.shape == truth.shape:
-            low, high = problem.image.data_range
-            if before.dtype.kind != "f":
-                before = (before.astype(np.float64) - low) / (high - low)
-            told["quality_before"] = _quality(problem, np.nan_to_num(before), truth)
+            told["quality_before"] = _quality(np.nan_to_num(before), truth)
     return told
 
 
-def _quality(problem: Problem, image: NDArray[Any], truth: NDArray[Any]) -> dict[str, float | None]:
-    """Return PSNR and SSIM, on the scale [0, 1] and clipped to it, as the command line reports them."""
+def _unit(pixels: NDArray[Any]) -> NDArray[np.float64]:
+    """Return integers on [0, 1] and floats as they are, as ``Result.image`` has them."""
+    low, high = nominal_range(pixels.dtype) if pixels.dtype.kind in "iu" else (0.0, 1.0)
+    unit: NDArray[np.float64] = (pixels.astype(np.float64) - low) / (high - low)
+    return unit
+
+
+def _quality(image: NDArray[Any], truth: NDArray[np.float64]) -> dict[str, float | None]:
+    """Return PSNR and SSIM, both images clipped to [0, 1], or to the range of the reference if that lies elsewhere."""
     from skimage.metrics import structural_similarity
 
-    low, high = problem.image.data_range if problem.image.pixels.dtype.kind == "f" else (0.0, 1.0)
+    low, high = float(np.nanmin(truth)), float(np.nanmax(truth))
+    if (low >= -0.5 and high <= 1.5) or not high > low:
+        low, high = 0.0, 1.0
     pair = [np.clip((np.asarray(a, np.float64) - low) / (high - low), 0, 1) for a in (image, truth)]
     ssim = None
     if min(pair[0].shape[:2]) >= 7:  # the size of SSIM's window
