@@ -41,6 +41,7 @@ PATHS = [
     "/static/{junk}",
     "/{junk}",
 ]
+SENT = ["/api/files", "/api/examples/noise", "/api/preview", "/api/jobs", "/api/jobs/{job}/cancel"]
 METHODS = ["GET", "GET", "POST", "POST", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH"]
 WORDS = [
     "",
@@ -107,6 +108,8 @@ class Fuzzer:
     def once(self) -> None:
         """Send a request and look at the answer."""
         path, method = self.random.choice(PATHS), self.random.choice(METHODS)
+        if self.random.random() < 0.6:
+            method = "POST" if path in SENT else "GET"
         if self.random.random() < 0.15:
             path, method = self.random.choice(["/api/files", "/api/jobs", "/api/preview"]), "POST"
         path = path.replace("{id}", self.identifier(self.files)).replace("{job}", self.identifier(self.jobs))
@@ -145,7 +148,8 @@ class Fuzzer:
             if "status" in found:
                 self.jobs.append(found["id"])
             else:
-                self.files.append(found.get("id") or found["file"]["id"])
+                made = [found.get("id") or found["file"]["id"], found.get("task", {}).get("reference_file")]
+                self.files += [identifier for identifier in made if identifier]
 
     def identifier(self, known: list[str]) -> str:
         if known and self.random.random() < 0.7:

@@ -44,7 +44,7 @@ class JobEndpoints:
                 raise Refused(415, "Send JSON, or a form (multipart/form-data) with the fields image and task.")
             if image.role != "image":
                 raise Refused(422, f"This file was dropped as {image.role}, not as image.", "file")
-            job = self._service.submit(image, task)
+            job = self._service.submit(image, task, owned={stored.id for stored in received.values()})
         except BaseException as error:
             for stored in received.values():
                 self._service.files.remove(stored.id)

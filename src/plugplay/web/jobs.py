@@ -13,7 +13,7 @@ from plugplay.web.crew import Crewman, WorkError
 from plugplay.web.messages import Progress, Restore
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from plugplay.web.task import Task
 
@@ -59,12 +59,15 @@ class Job:
         Identifier of the image.
     about : dict
         What clients are told besides: names, recipes.
+    owned : set of str
+        Uploads that came along with it and go with it.
     """
 
     task: Task
     request: Restore
     image: str
     about: dict[str, Any]
+    owned: set[str] = field(default_factory=set)
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     status: JobStatus = JobStatus.QUEUED
     created: float = field(default_factory=time.time)
@@ -110,10 +113,13 @@ class JobQueue:
         How many may wait.
     max_kept : int
         How many ended ones are remembered.
+    forgotten : callable
+        Hears of every job that is forgotten.
     """
 
-    def __init__(self, worker: Crewman, *, max_waiting: int, max_kept: int) -> None:
+    def __init__(self, worker: Crewman, *, max_waiting: int, max_kept: int, forgotten: Callable[[Job], object]) -> None:
         self._worker, self._max_waiting, self._max_kept = worker, max_waiting, max_kept
+        self._forgotten = forgotten
         self._jobs: dict[str, Job] = {}
         self._waiting: list[Job] = []
         self._arrived = asyncio.Event()
@@ -152,10 +158,8 @@ class JobQueue:
 
     def forget(self, job: Job) -> None:
         """Remove a job that has ended, with its result."""
-        import shutil
-
         self._jobs.pop(job.id, None)
-        shutil.rmtree(job.request.output.parent, ignore_errors=True)
+        self._forgotten(job)
 
     def files_in_use(self) -> set[str]:
         """Return the identifiers of the uploads that jobs still need."""

@@ -49,7 +49,7 @@ def blamed(where: str) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         # Messages of the library begin with the parameter that is to blame.
         first, _, _ = str(error).removeprefix("the ").partition(" ")
-        raise TaskError(_FIELDS.get(first, where), str(error)) from error
+        raise TaskError(_FIELDS.get(first.rstrip(",:"), where), str(error)) from error
 
 
 def read_image(path: Path) -> io.ImageFile:

@@ -78,7 +78,7 @@ def serve(
         if browser:
             webbrowser.open(address)
 
-    logging.getLogger("plugplay.web").setLevel(logging.INFO)
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # what is wrong with a form, its sender is told
     config = uvicorn.Config(
         app,
         log_level="warning",

@@ -41,7 +41,12 @@ class Service:
         self.files = FileStore(max_bytes=limits.stored_bytes, max_files=limits.stored_files)
         self.quick = Crewman(warm=True)
         self.steady = Crewman(warm=True)
-        self.jobs = JobQueue(self.steady, max_waiting=limits.waiting_jobs, max_kept=limits.kept_jobs)
+        self.jobs = JobQueue(
+            self.steady,
+            max_waiting=limits.waiting_jobs,
+            max_kept=limits.kept_jobs,
+            forgotten=self._remove_files_of,
+        )
         self.closing = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -105,8 +110,8 @@ class Service:
         )
         return sources, names, called
 
-    def submit(self, image: StoredFile, task: Task) -> Job:
-        """Queue a restoration."""
+    def submit(self, image: StoredFile, task: Task, *, owned: set[str] | None = None) -> Job:
+        """Queue a restoration; uploads in `owned` are removed with the job."""
         sources, messages, names = self.companions(image, task)
         folder = self.files.new_folder()
         output = folder / f"result{names.suffix}"
@@ -118,7 +123,7 @@ class Service:
             "python": python_snippet(task, names),
         }
         try:
-            return self.jobs.submit(Job(task, request, image.id, about))
+            return self.jobs.submit(Job(task, request, image.id, about, owned or set()))
         except BaseException:
             self.files.discard(folder)
             raise
@@ -155,6 +160,11 @@ class Service:
             "warnings": outcome.get("warnings", []),
             "pages": [{k: v for k, v in page.items() if k != "curve"} for page in outcome.get("pages", ())],
         }
+
+    def _remove_files_of(self, job: Job) -> None:
+        self.files.discard(job.request.output)
+        for identifier in job.owned - self.jobs.files_in_use():
+            self.files.remove(identifier)
 
     async def _start_workers(self) -> None:
         # The page comes first; whoever asks for a worker earlier gets it earlier.

@@ -106,8 +106,8 @@ class FileStore:
         return stored
 
     def discard(self, path: Path) -> None:
-        """Remove the folder of a file."""
-        shutil.rmtree(path if path.is_dir() else path.parent, ignore_errors=True)
+        """Remove a folder that was made here, or that of a file."""
+        shutil.rmtree(path if path.parent == self.root else path.parent, ignore_errors=True)
 
     def remove(self, identifier: str) -> None:
         """Forget a file and remove it."""
