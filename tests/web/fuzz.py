@@ -26,7 +26,6 @@ PATHS = [
     "/api/files",
     "/api/files/{id}",
     "/api/files/{id}/view",
-    "/api/examples/noise",
     "/api/examples/{junk}",
     "/api/kernel",
     "/api/preview",
@@ -41,7 +40,7 @@ PATHS = [
     "/static/{junk}",
     "/{junk}",
 ]
-SENT = ["/api/files", "/api/examples/noise", "/api/preview", "/api/jobs", "/api/jobs/{job}/cancel"]
+SENT = ["/api/files", "/api/preview", "/api/jobs", "/api/jobs/{job}/cancel"]
 METHODS = ["GET", "GET", "POST", "POST", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH"]
 WORDS = [
     "",

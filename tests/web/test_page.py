@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from skimage import data
-from web.serving import CHROMIUM, CHROMIUM_OPTIONS
 
 from plugplay import io, kernels
 from plugplay.web.app import assets
+from web.serving import CHROMIUM, CHROMIUM_OPTIONS
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect

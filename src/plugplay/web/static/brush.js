@@ -1,8 +1,9 @@
 // A mask painted on the image. White is observed, black is missing, as everywhere in plugplay.
 
 export class Brush {
-  constructor(viewer, changed) {
+  constructor(viewer, began, changed) {
     this.viewer = viewer;
+    this.began = began; // called when a stroke begins
     this.changed = changed; // called when a stroke has ended
     this.size = 9;
     this.tool = "paint";
@@ -48,6 +49,7 @@ export class Brush {
 
   down(point) {
     if (!this.active || this.tool === "move" || !this.layer) return false;
+    this.began();
     this.last = point;
     this.stroke(point);
     return true;

@@ -14,6 +14,7 @@ export class Lens {
     this.active = false;
     this.centre = [0.5, 0.5]; // shares of width and height
     this.shown = null; // { image, box }
+    this.fresh = false; // whether it answers the latest question
     this.grip = null;
     this.ask = debounced(() => this.fetch(), 180);
     viewer.overlays.push((context, toScreen) => this.draw(context, toScreen));
@@ -23,8 +24,11 @@ export class Lens {
   // Asks anew; what is shown is out of date until the answer comes.
   refresh() {
     this.controller?.abort();
-    if (!this.active || !this.question()) return;
     this.stale(true);
+    if (!this.active || !this.question()) {
+      this.clear();
+      return;
+    }
     $("#quick-state").textContent = "…";
     this.ask();
   }
@@ -68,7 +72,9 @@ export class Lens {
   }
 
   stale(yes) {
+    this.fresh = !yes;
     $("#crop-after").classList.toggle("stale", yes);
+    this.viewer.draw();
   }
 
   box() {
@@ -102,7 +108,7 @@ export class Lens {
     const box = this.box();
     const [left, top] = toScreen(box.left, box.top);
     const [right, bottom] = toScreen(box.left + box.width, box.top + box.height);
-    const fits = this.shown && this.shown.box.left === box.left && this.shown.box.top === box.top;
+    const fits = this.fresh && this.shown && this.shown.box.left === box.left && this.shown.box.top === box.top;
     if (fits) context.drawImage(this.shown.image, left, top, right - left, bottom - top);
     const ratio = window.devicePixelRatio || 1;
     context.lineWidth = 4 * ratio;

@@ -12,7 +12,7 @@ import { Viewer } from "./viewer.js";
 const state = { file: null, page: 0, job: null, previews: 0, stopWatching: () => {} };
 const viewer = new Viewer($("#canvas"), showZoom);
 const form = new TaskForm(formChanged);
-const brush = new Brush(viewer, debounced(() => attempt(keepMask), 250));
+const brush = new Brush(viewer, () => lens.stale(true), debounced(() => attempt(keepMask), 250));
 const lens = new Lens(viewer, question, (problem) => problem ? showError(problem) : clearErrors());
 
 function screen(name) {
