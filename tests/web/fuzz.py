@@ -215,7 +215,8 @@ class Fuzzer:
         name = self.random.choice(
             ["a.png", "a.tif", "a.npy", "a.bin", "a.mat", "a.fits", "a", "../../x.png", self.junk()]
         )
-        files = {self.random.choice(["file", "image", "mask", "kernel", "junk"]): (name, self.content())}
+        fields = self.random.sample(["file", "file", "image", "image", "mask", "kernel", "junk"], 2)
+        files = {field: (name, self.content()) for field in fields}
         return {"files": files, "data": {"task": json.dumps(self.question()["task"])}}
 
     def content(self) -> bytes:
@@ -286,7 +287,9 @@ def main(count: int) -> None:
         after = memory(process.pid)
         left = [path for path in Path(folder).rglob("*") if path.is_file()]
         sys.stdout.write(f"server: {before / 2**20:.0f} MiB before, {after / 2**20:.0f} MiB after\n")
-        sys.stdout.write(f"files left: {len(left)} {left[:5]}\n")
+        sys.stdout.write(f"files left: {len(left)}\n")
+        assert not left
+        assert after < before + 2**26
 
 
 if __name__ == "__main__":

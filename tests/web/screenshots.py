@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from playwright.sync_api import Page, expect, sync_playwright
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from web.serving import CHROMIUM, CHROMIUM_OPTIONS, running
@@ -15,6 +17,7 @@ LONG = 120_000
 
 def shoot(page: Page, folder: Path, label: str) -> None:
     """Go through the page and take an image of every state."""
+    from playwright.sync_api import expect
 
     def keep(state: str) -> None:
         page.wait_for_timeout(300)
@@ -51,6 +54,8 @@ def shoot(page: Page, folder: Path, label: str) -> None:
 
 def main(folder: Path) -> None:
     """Take all of them, at two widths, light and dark."""
+    from playwright.sync_api import sync_playwright
+
     folder.mkdir(parents=True, exist_ok=True)
     with running() as (address, _), sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_OPTIONS)

@@ -148,3 +148,23 @@ def test_what_nobody_asks_for_is_swept_after_a_day(small):
             service.files.sweep(now + later, service.jobs.files_in_use())
             assert (client.get(f"/api/jobs/{job['id']}").status_code == 200) is there
     assert stored(service) == []
+
+
+def test_companions_without_an_image_are_not_kept(small):
+    address, service = small
+    before = stored(service)
+    files = {"mask": ("mask.npy", array(20)), "reference": ("true.npy", array(20))}
+    response = httpx.post(f"http://{address}/api/jobs", files=files, data={"task": '{"kind": "denoise"}'}, timeout=60)
+    assert (response.status_code, response.json()["error"]["field"]) == (422, "image")
+    assert stored(service) == before
+
+
+def test_files_that_came_with_a_job_go_with_it(small):
+    address, service = small
+    before = stored(service)
+    with httpx.Client(base_url=f"http://{address}", timeout=60) as client:
+        files = {"image": ("a.npy", array(20)), "reference": ("true.npy", array(20))}
+        job = client.post("/api/jobs", files=files, data={"task": '{"kind": "denoise", "denoiser": "tv"}'}).json()
+        client.post(f"/api/jobs/{job['id']}/cancel")
+        assert client.delete(f"/api/jobs/{job['id']}").status_code == 204
+    assert stored(service) == before

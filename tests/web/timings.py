@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import sys
 import time
 from pathlib import Path
 
 import httpx
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from plugplay.web.app import assets
 from web.serving import running
+
+
+def _cancelled(client: httpx.Client, denoiser: str) -> float:
+    """Return how long it takes to cancel a large job that is at work."""
+    stream = io.BytesIO()
+    np.save(stream, np.random.default_rng(0).random((1500, 2000, 3)).astype(np.float32))
+    task = json.dumps({"kind": "deblur", "kernel": "disk:3", "denoiser": denoiser, "noise": 0.05})
+    files = {"image": ("large.npy", stream.getvalue())}
+    job = client.post("/api/jobs", files=files, data={"task": task}).json()
+    while client.get(f"/api/jobs/{job['id']}").json()["status"] == "queued":
+        time.sleep(0.1)
+    time.sleep(8)
+    began = time.perf_counter()
+    assert client.post(f"/api/jobs/{job['id']}/cancel").json()["status"] == "cancelled"
+    return time.perf_counter() - began
 
 
 def main() -> None:
@@ -34,6 +52,8 @@ def main() -> None:
                     client.post("/api/preview", json={**asked, "centre": [place, 0.5]}).raise_for_status()
                     taken.append(time.perf_counter() - began)
                 out(f"preview, {name}, {task['kind']}: first {taken[0]:.2f} s, then {min(taken[1:]):.2f} s or more\n")
+        for denoiser in ("bm3d", "dsg-nlm"):
+            out(f"cancelling a job with {denoiser}: {_cancelled(client, denoiser):.2f} s\n")
         out(f"load average meanwhile: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
 
 

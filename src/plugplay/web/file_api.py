@@ -161,12 +161,13 @@ class FileEndpoints:
                     if isinstance(upload, UploadFile):
                         received[role] = await self._kept(upload, role)
                 task = fields.get("task")
+            if (only or "image") not in received:
+                field = "file" if only else "image"
+                raise Refused(422, f"The form has no file in its field {field}.", only or "image")
         except BaseException:
             for stored in received.values():
                 service.files.remove(stored.id)
             raise
-        if (only or "image") not in received:
-            raise Refused(422, f"The form has no file in its field {'file' if only else 'image'}.", only or "image")
         return received, task if isinstance(task, str) else "{}"
 
     async def _kept(self, upload: UploadFile, role: str) -> StoredFile:

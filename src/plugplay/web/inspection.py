@@ -79,4 +79,4 @@ def _is_cube(path: Path, image: io.ImageFile) -> bool:
         return False
     # Booleans are read as 0 and 255.
     values = np.unique(image.pixels.reshape(-1)[:100_000])
-    return bool(values.size <= 2 and (set(values.tolist()) <= {0, 1} or set(values.tolist()) == {0, 255}))
+    return values.tolist() in ([0, 1], [0, 255])
