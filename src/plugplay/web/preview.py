@@ -28,7 +28,7 @@ PREVIEW_SIDE = 160
 ITERATIONS = 8
 # Beyond the part on each side: what the blur brings in, and blocks for the denoiser.
 MIN_MARGIN, MAX_MARGIN = 8, 40
-ESTIMATED_SIDE = 768
+ESTIMATED_SIDE = 512
 
 
 def restored_crop(

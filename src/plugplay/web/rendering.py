@@ -69,8 +69,16 @@ def screen_image(
     if pixels.ndim == 3 and pixels.shape[-1] != 3:
         pixels = pixels.mean(axis=-1)
     low, high = shown
-    unit = (pixels.astype(np.float64) - low) * (255 / (high - low))
-    shades: NDArray[np.uint8] = np.clip(np.rint(np.nan_to_num(unit, nan=0.0)), 0, 255).astype(np.uint8)
+    if pixels.dtype in (np.uint8, np.uint16):  # a table is ten times as fast as arithmetic on a photograph
+        values = np.arange(np.iinfo(pixels.dtype).max + 1, dtype=np.float64)
+        looked_up: NDArray[np.uint8] = _shades(values, low, high)[pixels]
+        return looked_up
+    return _shades(pixels.astype(np.float64), low, high)
+
+
+def _shades(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint8]:
+    values = np.nan_to_num((values - low) * (255 / (high - low)), nan=0.0)
+    shades: NDArray[np.uint8] = np.clip(np.rint(values), 0, 255).astype(np.uint8)
     return shades
 
 
