@@ -57,7 +57,14 @@ def drop(page, path, selector="#image-input"):
 def open_file(page, path, kind):
     drop(page, path)
     expect(page.locator("#file-name")).to_have_text(path.name, timeout=LONG)
-    page.check(f"input[name=kind][value={kind}]", force=True)
+    tick(page, f"input[name=kind][value={kind}]")
+
+
+def tick(page, selector):
+    """Choose a radio button as with the keyboard."""
+    page.locator(selector).focus()
+    page.keyboard.press("Space")
+    expect(page.locator(selector)).to_be_checked()
 
 
 def previewed(page):
@@ -101,7 +108,7 @@ def test_from_an_example_to_the_download(page, client):
     assert json.loads(text)["task"]["kernel"] == "motion:15,30"
     expect(page.locator("#curve-svg .line")).to_be_attached()
     for mode in ("before", "after", "difference", "split"):
-        page.check(f"input[name=mode][value={mode}]", force=True)
+        tick(page, f"input[name=mode][value={mode}]")
     page.click("#zoom-one")
     expect(page.locator("#zoom")).to_have_text("100 %")
     page.focus("#canvas")
@@ -149,7 +156,7 @@ def test_kernel_is_chosen_by_looking(page, noisy, tmp_path):
     open_file(page, noisy, "deblur")
     expect(page.locator("#kernel-picture")).to_have_attribute("src", re.compile("gaussian%3A1.6"))
     previewed(page)
-    page.check("input[name=shape][value=disk]", force=True)
+    tick(page, "input[name=shape][value=disk]")
     page.fill("#k-radius", "2.5")
     expect(page.locator("output[for=k-radius]")).to_have_text("2.5 px")
     expect(page.locator("#kernel-picture")).to_have_attribute("src", re.compile("disk%3A2.5"))
@@ -158,7 +165,7 @@ def test_kernel_is_chosen_by_looking(page, noisy, tmp_path):
     page.keyboard.press("ArrowRight")
     previewed(page)
     np.save(tmp_path / "psf.npy", kernels.disk(2))
-    page.check("input[name=shape][value=file]", force=True)
+    tick(page, "input[name=shape][value=file]")
     expect(page.locator("#restore")).to_be_disabled()
     drop(page, tmp_path / "psf.npy", "#kernel-input")
     expect(page.locator("#kernel-name")).to_have_text("psf.npy, 5 × 5", timeout=LONG)
