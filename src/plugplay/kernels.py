@@ -20,6 +20,12 @@ __all__ = ["bicubic", "box", "disk", "from_file", "gaussian", "motion", "parse"]
 
 # Sub-pixels along each side of a pixel when a shape with a sharp outline is rasterised.
 _SUBPIXELS = 16
+# Longer than any blur: what is longer is a mistake, and would not fit into memory.
+MAX_TAPS = 1024
+# The same for shapes that are drawn on sub-pixels.
+MAX_DRAWN = 300
+# Larger weights are no blur, and their squares leave the range of numbers.
+MAX_WEIGHT = 1e9
 # Beyond it the exponential of a tap underflows.
 MAX_EXPONENT = 600.0
 
@@ -47,7 +53,8 @@ def gaussian(size: int | tuple[int, ...], *, sigma: float | tuple[float, ...]) -
         raise ValueError(f"sigma must be one number or {len(sizes)}, as many as sizes; got {sigma!r}")
     kernel = np.ones(())
     for n, width in zip(sizes, widths, strict=True):
-        exponent = 0.5 * (_centred(n) / check_number(width, "sigma", above=0)) ** 2
+        # No narrower than a millionth of a pixel, which is as narrow as nothing.
+        exponent = 0.5 * (_centred(n) / max(check_number(width, "sigma", above=0), 1e-6)) ** 2
         # An even length has no tap in the middle; where a Gaussian is too narrow for the nearest, it counts from there.
         kernel = np.multiply.outer(kernel, np.exp((exponent.min() > MAX_EXPONENT) * exponent.min() - exponent))
     return _normalised(kernel)
@@ -73,7 +80,7 @@ def disk(radius: float) -> NDArray[np.float64]:
     >>> disk(2.0).shape
     (5, 5)
     """
-    radius = check_number(radius, "radius", above=0)
+    radius = check_number(radius, "radius", above=0, maximum=MAX_DRAWN / 2)
     half = max(0, math.ceil(radius - 0.5))
     fine = _fine_axis(half)
     inside = fine[:, None] ** 2 + fine[None, :] ** 2 <= radius**2
@@ -97,7 +104,7 @@ def motion(length: float, angle: float = 0.0) -> NDArray[np.float64]:
     >>> motion(3, 0).round(3)
     array([[0.333, 0.333, 0.333]])
     """
-    length = check_number(length, "length", minimum=1)
+    length = check_number(length, "length", minimum=1, maximum=MAX_DRAWN)
     direction = math.radians(check_number(angle, "angle"))
     # The path, one pixel wide, rasterised on sub-pixels; rows count downwards, angles upwards.
     fine = _fine_axis(math.ceil((length + 1) / 2))
@@ -118,6 +125,8 @@ def bicubic(factor: int) -> NDArray[np.float64]:
     ((8, 8), (11, 11), [[1.0]])
     """
     factor = check_integer(factor, "factor", minimum=1)
+    if factor > MAX_TAPS // 4:
+        raise ValueError(f"factor must be at most {MAX_TAPS // 4}; got {factor}")
     taps = 4 * factor if factor % 2 == 0 else 4 * factor - 1
     weights = cubic((np.arange(taps) - (taps - 1) / 2) / factor) / factor
     return np.outer(weights, weights) if factor > 1 else np.ones((1, 1))
@@ -200,10 +209,17 @@ def parse(text: str, *, factor: int | None = None) -> NDArray[np.float64]:
         if len(numbers) not in counts:
             raise ValueError(f"kernel {text!r} is not understood: write {usage}")
         return make(*numbers)
-    if not Path(text).exists():
+    if not _exists(text):
         usages = ", ".join(usage for _, usage, _ in _WORDS.values())
         raise ValueError(f"kernel {text!r} is neither a file nor one of {usages}")
     return from_file(text)
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or with a null character in it
+        return False
 
 
 def _gaussian_word(sigma: float, size: float | None = None) -> NDArray[np.float64]:
@@ -245,6 +261,8 @@ def check_kernel(kernel: ArrayLike) -> NDArray[np.float64]:
     check_finite(array, "kernel")
     if not array.any():
         raise ValueError("kernel is zero everywhere")
+    if np.abs(array).max() > MAX_WEIGHT:
+        raise ValueError(f"kernel has weights beyond {MAX_WEIGHT:g}; divide it by its sum")
     return frozen(array.astype(np.float64))
 
 
@@ -266,7 +284,10 @@ def _sizes(size: int | tuple[int, ...]) -> tuple[int, ...]:
     sizes = size if isinstance(size, tuple) else (size, size)
     if len(sizes) not in (2, 3):
         raise ValueError(f"size must be one integer or two (three for volumes); got {size!r}")
-    return tuple(check_integer(n, "size", minimum=1) for n in sizes)
+    for n in sizes:
+        if check_integer(n, "size", minimum=1) > MAX_TAPS:
+            raise ValueError(f"size must be at most {MAX_TAPS} taps along an axis; got {size!r}")
+    return tuple(int(n) for n in sizes)
 
 
 def _centred(n: int) -> NDArray[np.float64]:

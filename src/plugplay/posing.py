@@ -11,7 +11,7 @@ from plugplay.arrays.checks import FloatArray, check_choice, check_interval, che
 from plugplay.arrays.scale import Scale
 from plugplay.models.description import entered
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
-from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
@@ -47,6 +47,14 @@ def scale_of(
         if data_range is not None:
             raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
         return Scale(0.0, 1.0, integer=True)
+    if traits.observes == "projections":
+        scale = Scale.nominal_of(observed.dtype, data_range)
+        if scale.low != 0:
+            raise ValueError(
+                f"data_range must begin at 0, because {type(model).__name__} does not map a constant image to a "
+                f"constant; got ({scale.low:g}, {scale.high:g})"
+            )
+        return scale
     if isinstance(noise, PoissonGaussian):  # the transform that makes the noise uniform brings a range of its own
         return Scale.nominal_of(observed.dtype, data_range)
     gain = traits.constant_gain
@@ -77,17 +85,29 @@ def posed(
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
         return term, stabiliser.noise, known
     if noise is None or noise == "auto":
+        if traits.observes == "projections":
+            raise ValueError(
+                f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
+                "standard deviation with noise="
+            )
         estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-        level = noise_behind(traits, estimate.sigma if math.isfinite(estimate.uncertainty) else UNKNOWN_NOISE)
+        level = noise_behind(traits, _safe(estimate))
         return data_term, level, level / scale.gain
     given = check_number(noise, "noise", minimum=0)
-    if given * scale.gain >= 1:
+    if given * scale.gain >= 1 and traits.observes != "projections":
         low, high = scale.working
         raise ValueError(
             f"noise must be below the width of the image's range, {low:g} to {high:g}; got {noise!r}. It is a standard "
             "deviation on the scale that data_range sets, [0, 1] for integers: for 8-bit images write 5/255"
         )
     return data_term, given * scale.gain, given
+
+
+def _safe(estimate: NoiseEstimate) -> float:
+    """Return a noise level that is hardly too low: compression hides noise, but not what it did to the image."""
+    if not math.isfinite(estimate.uncertainty):
+        return UNKNOWN_NOISE
+    return estimate.sigma + estimate.uncertainty * ("JPEG" in estimate.reasons)
 
 
 def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
@@ -102,9 +122,9 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
 
 
 def clip_of(
-    clip: object, chosen: tuple[float, float] | None, unit: NDArray[Any], scale: Scale
+    clip: object, chosen: tuple[float, float] | None, scale: Scale, unit: NDArray[Any]
 ) -> tuple[float, float] | None:
-    """Return the range of the denoiser's input on the working scale; it never cuts off what was observed."""
+    """Return the range of the denoiser's input on the working scale."""
     if clip is None:
         return None
     if not isinstance(clip, str):
@@ -112,8 +132,9 @@ def clip_of(
     check_choice(clip, "clip", ("auto",))
     if chosen is None or scale.is_nominal:
         return chosen
-    finite = unit[np.isfinite(unit)]
-    return min(chosen[0], float(finite.min())), max(chosen[1], float(finite.max()))
+    # Where black and white come from the data, white is no limit: a star restored to a point is far above it. But
+    # nothing is darker than the darkest that was seen, or else stars would have dark rings.
+    return float(np.nanmin(unit)), math.inf
 
 
 def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...]) -> tuple[str, ...]:
@@ -151,10 +172,12 @@ def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Con
 
 
 def watch_for(
-    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: float | PoissonGaussian | None
+    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, *, bounded: bool
 ) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
     if not isinstance(described, float):
         return None
     seen = y if traits.observed is None else y[traits.observed]
-    return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)))
+    # How much an image varies cannot be told from sums of its pixels.
+    contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
+    return Watch(data_term, traits.observed, noise, contrast, noise, bounded)

@@ -154,6 +154,17 @@ def test_texture_everywhere_is_said_to_be_uncertain():
         assert estimate.reasons
 
 
+@pytest.mark.parametrize("period", [7, 9, 12])
+def test_ridges_everywhere_are_not_noise(period):
+    rng = np.random.default_rng(period)
+    phase = 180 * gaussian_filter(rng.normal(size=(256, 256)), 12)
+    distance = np.hypot(*np.meshgrid(np.arange(256) - 100, np.arange(256) - 140, indexing="ij"))
+    ridges = gaussian_filter(0.5 + 0.35 * np.tanh(2 * np.sin(2 * np.pi * distance / period + phase)), 0.6)
+    estimate = estimate_noise(ridges + 10 / 255 * rng.normal(size=ridges.shape))
+    assert estimate.sigma == pytest.approx(10 / 255, rel=0.4)
+    assert covers(estimate, 10 / 255)
+
+
 def test_uncertainty_of_pure_noise_is_its_scatter():
     # In white noise the error is statistical alone, and the uncertainty is of its size.
     errors, said = [], []

@@ -119,7 +119,10 @@ def check_number(
     """Return `value` as a finite float within ``[minimum, maximum]`` and strictly within ``(above, below)``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; got {value!r} of type {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number that a float can hold; got an integer far beyond") from None
     low = f"> {above:g}" if above is not None else f">= {minimum:g}" if minimum > -math.inf else ""
     high = f"< {below:g}" if below is not None else f"<= {maximum:g}" if maximum < math.inf else ""
     inside = (

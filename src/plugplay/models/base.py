@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from plugplay.traits import Traits
 
-__all__ = ["DataTerm", "LinearGaussianModel", "Model", "ProxSession", "WarmDataTerm", "check_step"]
+__all__ = ["DataTerm", "LinearGaussianModel", "Model", "ProxSession", "WarmDataTerm", "check_step", "observation"]
 
 
 class DataTerm(Protocol):
@@ -149,7 +149,26 @@ class LinearGaussianModel(ABC, Fingerprinted):
         return noise
 
 
-def check_step(v: FloatArray, rho: float, shape: tuple[int, ...]) -> None:
-    """Check the arguments of a proximal step."""
-    check_number(rho, "rho", above=0)
+# The squares of a whole image of such values still have a sum.
+MAX_PIXEL = 1e140
+
+
+def observation(y: ArrayLike, *, finite: bool = True, spatial_ndim: int = 2) -> FloatArray:
+    """Return an observation as floats whose squares are numbers, or raise."""
+    image = float_image(y, "y", finite=finite, spatial_ndim=spatial_ndim)
+    if image.dtype == np.float64 and np.nanmax(np.abs(image), initial=0.0) > MAX_PIXEL:
+        raise ValueError(f"y has values beyond {MAX_PIXEL:g}, whose squares are no numbers any more")
+    return image
+
+
+# Below it 1 / rho is no number any more in single precision.
+MIN_RHO = 1e-30
+
+
+def check_step(v: FloatArray, rho: float, shape: tuple[int, ...]) -> float:
+    """Check the arguments of a proximal step, and return rho as a float."""
+    weight = check_number(rho, "rho", above=0)
+    if weight < MIN_RHO:
+        raise ValueError(f"rho must be at least {MIN_RHO:g}; got {rho!r}")
     check_same_shape(v, shape, "v", "the unknown image")
+    return weight

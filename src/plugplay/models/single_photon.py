@@ -31,6 +31,11 @@ __all__ = ["CountedSinglePhoton", "SinglePhoton"]
 
 # More photons than any sensor meets, and few enough for their squares to be numbers.
 MAX_GAIN = 1e15
+# The law of a jot is a sum of so many terms.
+MAX_THRESHOLD = 1000
+# A jot that fires this often by itself sees nothing.
+MAX_DARK = 1e4
+MAX_OVERSAMPLING = 1000
 
 
 @dataclass(frozen=True)
@@ -75,14 +80,18 @@ class SinglePhoton(Fingerprinted):
     efficiency: float = 1.0
 
     def __post_init__(self) -> None:
-        check_integer(self.oversampling, "oversampling", minimum=1)
+        _check_limit(check_integer(self.oversampling, "oversampling", minimum=1), "oversampling", MAX_OVERSAMPLING)
         check_integer(self.frames, "frames", minimum=1)
         if self.gain is None:
             object.__setattr__(self, "gain", float(self.oversampling**2))
         check_number(self.gain, "gain", above=0, maximum=MAX_GAIN)
-        check_integer(self.threshold, "threshold", minimum=1)
-        check_number(self.dark, "dark", minimum=0)
+        _check_limit(check_integer(self.threshold, "threshold", minimum=1), "threshold", MAX_THRESHOLD)
+        if self.gain is not None and self.gain < 1 / MAX_GAIN:
+            raise ValueError(f"gain must be at least {1 / MAX_GAIN:g} photons; got {self.gain!r}")
+        check_number(self.dark, "dark", minimum=0, maximum=MAX_DARK)
         check_number(self.efficiency, "efficiency", above=0, maximum=1)
+        if self.efficiency < 1 / MAX_GAIN:
+            raise ValueError(f"efficiency must be at least {1 / MAX_GAIN:g}; got {self.efficiency!r}")
 
     spatial_ndim: ClassVar[int] = 2
 
@@ -216,3 +225,8 @@ class CountedSinglePhoton(SinglePhoton):
         if counts.ndim not in (3, 4) or counts.shape[0] != 2:
             raise ValueError(f"counts must have the shape (2, H, W), ones and trials; got {counts.shape}")
         return self.data_term_from_counts(counts[0], counts[1])
+
+
+def _check_limit(value: int, name: str, limit: int) -> None:
+    if value > limit:
+        raise ValueError(f"{name} must be at most {limit}; got {value}")

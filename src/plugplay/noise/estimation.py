@@ -189,7 +189,7 @@ def _from_blocks(blocks: Blocks | None) -> tuple[float, float, tuple[str, ...]] 
     planes, share, grows = measured
     sigma, relative = _of_colour(planes, blocks.gridded) if len(planes) == 3 else _of_planes(planes)
     reasons = []
-    if max(plane.textured for plane in planes) > 0.03:
+    if any(plane.textured > 0.03 or (plane.coloured < 0.1 and plane.ratio > 1.8) for plane in planes):
         reasons.append("texture")
     if any(0.1 < plane.coloured < 0.9 for plane in planes):
         reasons.append("texture or coloured noise")

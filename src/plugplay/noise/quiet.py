@@ -34,7 +34,8 @@ _CLIMB = 0.02  # more blocks are taken as long as their power is not higher than
 _MAX_RISE = 1.6  # of coloured noise towards the lowest frequencies
 _TEXTURE = 0.04  # growth of middle frequencies from which on they are not believed to be noise
 _LOG_RATIO, _LOG_RATIO_WIDTH = 0.35, 0.1  # of middle to high frequencies, from which on noise is coloured
-_MAX_RATIO = 20.0
+_MAX_RATIO, _MAX_STEEPNESS = 20.0, 6.0
+_WEAKEST, _TEXTURED_RATIO = 12, 1.8
 # Parts of the relative uncertainty.
 _FLOOR, _COLOUR_FLOOR = 0.025, 0.03
 _JPEG_FLOOR, _JPEG_COLOUR_FLOOR = 0.04, 0.06
@@ -146,9 +147,17 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     level, total = float(high[k]), float(spectrum.mean())
     ratio = float(mean[k, MIDDLE].mean()) / level
     texture = growth(mean[:, MIDDLE].mean(axis=1), chosen, reach=2)
-    # Noise with hardly any high frequencies went through the lens: it belongs to the scene and not to the camera.
-    plateau = 1 / (1 + (texture / _TEXTURE) ** 4) / (1 + (ratio / _MAX_RATIO) ** 8)
+    # Noise with hardly any high frequencies went through the lens: it belongs to the scene and not to the camera. What
+    # falls that steeply from low to middle ones is the texture of fingerprints and ripples.
+    steepness = float(mean[k, LOW].mean() / mean[k, MIDDLE].mean())
+    plateau = 1 / (1 + (texture / _TEXTURE) ** 4)
+    plateau /= (1 + (ratio / _MAX_RATIO) ** 8) * (1 + (steepness / _MAX_STEEPNESS) ** 8)
     coloured = plateau / (1 + math.exp(-(math.log(ratio) - _LOG_RATIO) / _LOG_RATIO_WIDTH))
+    # Where everything is texture, the weakest of the high frequencies have least of it.
+    weakest = float(np.sort(mean[k, HIGH])[:_WEAKEST].mean())
+    textured = (1 - coloured) / (1 + (_TEXTURED_RATIO / ratio) ** 8)
+    excess = 0.5 * textured * math.log(level / weakest)
+    level *= math.exp(-2 * excess)
     doubt = 4 * coloured * (1 - coloured) * 0.5 * abs(math.log(total / level))
     # What lies on the lattice of a JPEG file is not Gaussian, whatever the noise was.
     middling = max(float(quiet.median[plane, HIGH].mean()), 1e-3 * high[_TYPICAL])
@@ -165,5 +174,6 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
         _GROWTH_WEIGHT * fewness * (fine_texture + 5 * max(0.0, fine_texture - _CHANCE_GROWTH)),
         _TAIL_WEIGHT * tails,
         doubt,
+        excess,
     )
     return Plane(level + coloured * (total - level), min(relative, 1.0), coloured, fine_texture, ratio, spectrum)

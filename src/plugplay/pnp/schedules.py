@@ -123,4 +123,4 @@ class Adaptive:
 
 
 def _raised(rho: float, gamma: float) -> float:
-    return max(rho, min(gamma * rho, _MAX_RHO))
+    return max(rho, min(gamma * check_number(rho, "rho", above=0), _MAX_RHO))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-import zipfile
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_number
 from plugplay.arrays.records import Fingerprinted
-from plugplay.io.atomic import atomic
+from plugplay.io import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,34 +141,33 @@ class State(Fingerprinted):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint (npz); an existing file is replaced only when the new one is complete."""
         columns = {f"history_{f.name}": getattr(self.history, f.name) for f in fields(Figures)}
-        with atomic(Path(path)) as temporary, temporary.open("wb") as stream:
-            np.savez(
-                stream,
-                format=np.int64(CHECKPOINT_FORMAT),
-                iteration=np.int64(self.iteration),
-                rho=np.float64(self.rho),
-                x=self.x,
-                v=self.v,
-                u=self.u,
-                image=self.image,
-                **columns,
-            )
+        arrays = {"x": self.x, "v": self.v, "u": self.u, "image": self.image, "rho": np.array(self.rho)}
+        numbers = {"format": np.array(CHECKPOINT_FORMAT), "iteration": np.array(self.iteration)}
+        save_arrays(path, {**numbers, **arrays, **columns})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> State:
-        """Read a checkpoint written by `save`, now or by version 0.1."""
+    def load(cls, path: str | os.PathLike[str], *, limit: int | None = None) -> State:
+        """Read a checkpoint written by `save`, now or by version 0.1.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        limit : int, optional
+            The most bytes that it may unpack to, if the usual limit is too low.
+        """
         try:
-            with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-                written = int(stored["format"]) if "format" in stored else 1
-                if written > CHECKPOINT_FORMAT:
-                    raise ValueError(f"it was written by a later version of plugplay (format {written})")
-                columns = {f.name: stored.get(f"history_{f.name}") for f in fields(Figures)}
-                if written == 1:
-                    columns["level"] = np.zeros_like(columns["rho"])
-                history = History(**{name: _read_only(_present(column, name)) for name, column in columns.items()})
-                arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
-                return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
-        except (KeyError, ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            stored = load_arrays(path, limit=limit)
+            written = int(stored.get("format", 1))
+            if written > CHECKPOINT_FORMAT:
+                raise ValueError(f"it was written by a later version of plugplay (format {written})")
+            columns = {f.name: stored.get(f"history_{f.name}") for f in fields(Figures)}
+            if written == 1:
+                columns["level"] = np.zeros_like(columns["rho"])
+            history = History(**{name: _read_only(_present(column, name)) for name, column in columns.items()})
+            arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
+            return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a checkpoint written by State.save: {error}") from None
 
 

@@ -53,7 +53,7 @@ def filter_by_wiener(blocks, pilots, count, noise):
         r0, r1, r2, r3, r4, r5, r6, r7 = load_block(pilots, i * 64, 8)
         r0, r1, r2, r3, r4, r5, r6, r7 = dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
         store_copies(pilot, i * copies, copies, r0, r1, r2, r3, r4, r5, r6, r7)
-    energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, noise * np.float32(copies))
+    energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, noise, 0, copies)
     for i in range(count):
         r0, r1, r2, r3, r4, r5, r6, r7 = load_filtered(group, octets, i * copies)
         r0, r1, r2, r3, r4, r5, r6, r7 = inverse_dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
@@ -69,11 +69,12 @@ def similar_blocks(count, seed):
 @pytest.mark.parametrize("count", SIZES)
 def test_hard_threshold(count):
     blocks = similar_blocks(count, seed=count)
-    thresholds, scales = threshold_tables(np.array([0.8]))
+    variances = np.random.default_rng(0).uniform(0.1, 2, (8, 8))
+    thresholds, scales = threshold_tables(np.array([0.8]), variances)
     assert thresholds.size == NORMS * 64
     ours = blocks.ravel().copy()
     kept = filter_by_threshold(ours, count, thresholds, scales)
-    expected, expected_kept = oracle.threshold_group(blocks.astype(float), 0.8)
+    expected, expected_kept = oracle.threshold_group(blocks.astype(float), 0.8 * np.sqrt(variances))
     assert 0 < kept == expected_kept < blocks.size
     np.testing.assert_allclose(ours.reshape(-1, 8, 8), expected, atol=1e-5)
 
@@ -82,22 +83,23 @@ def test_hard_threshold(count):
 def test_wiener(count):
     blocks, pilots = similar_blocks(count, seed=count), similar_blocks(count, seed=100 + count)
     ours = blocks.ravel().copy()
-    energy = filter_by_wiener(ours, pilots.ravel(), count, np.float32(0.5))
-    expected, expected_energy = oracle.wiener_group(blocks.astype(float), pilots.astype(float), 0.5)
+    noise = np.random.default_rng(0).uniform(0.1, 1, (8, 8)).astype(np.float32)
+    energy = filter_by_wiener(ours, pilots.ravel(), count, noise.T.ravel())
+    expected, expected_energy = oracle.wiener_group(blocks.astype(float), pilots.astype(float), noise)
     assert energy == pytest.approx(expected_energy, rel=1e-5)
     np.testing.assert_allclose(ours.reshape(-1, 8, 8), expected, atol=1e-5)
 
 
 def test_groups_of_zeros_stay_zero():
-    thresholds, scales = threshold_tables(np.array([0.8]))
+    thresholds, scales = threshold_tables(np.array([0.8]), np.ones((8, 8)))
     zeros = np.zeros(32 * 64, np.float32)
     assert filter_by_threshold(zeros, 32, thresholds, scales) == 0
-    assert filter_by_wiener(zeros, zeros.copy(), 32, np.float32(1e-30)) == 0
+    assert filter_by_wiener(zeros, zeros.copy(), 32, np.full(64, 1e-30, np.float32)) == 0
     assert not zeros.any()
 
 
 def test_each_channel_has_its_own_thresholds():
-    thresholds, scales = threshold_tables(np.array([1.0, 2.0]))
+    thresholds, scales = threshold_tables(np.array([1.0, 2.0]), np.ones((8, 8)))
     first, second = thresholds.reshape(2, -1)
     np.testing.assert_allclose(second, 2 * first)
     assert scales.min() > 0

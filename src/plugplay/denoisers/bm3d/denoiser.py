@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray, check_choice, check_integer, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser, per_channel
+from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.pipeline import Groups, Progress
 from plugplay.denoisers.bm3d.profiles import Profile, ProfileName, Purpose, profile_for
@@ -51,11 +53,15 @@ class BM3D:
         How much time to spend: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
     stages : {2, 3}, optional
         With 3, a Wiener filter in the principal axes of each group follows, on coarser grids for the first two: about
-        0.2 dB better in about the same time. By default 3 for ``profile="high"``, else 2. Below a `sigma` of 1/255
-        there are always two.
+        0.2 dB better in about the same time. By default 3 for ``profile="high"`` and for a single denoising of white
+        noise (see `prepared`), else 2. Below a `sigma` of 1/255 there are always two.
     purpose : {"denoising", "restoration", "photons"}, optional
         What is to be removed: white noise, or what the steps of a restoration leave, after a blur or among photons.
         By default white noise, or what `prepared` finds right for a problem.
+    noise_spectrum : array_like, optional
+        Power spectrum of coloured noise, relative to any level, on a regular grid of at least 15 x 15 frequencies in
+        the layout of an FFT (zero frequency first). `sigma` is then the standard deviation of that noise. White by
+        default. For two stages only.
     workers : int, optional
         Number of threads, by default all cores. Results are bit-identical for any number.
 
@@ -88,6 +94,7 @@ class BM3D:
     profile: ProfileName = "normal"
     stages: Literal[2, 3] | None = None
     purpose: Purpose | None = None
+    noise_spectrum: NDArray[np.float64] | Spectrum | None = field(default=None, repr=False)
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -97,6 +104,10 @@ class BM3D:
         if self.purpose is not None:
             check_choice(self.purpose, "purpose", get_args(Purpose))
         check_workers(self.workers)
+        if self.noise_spectrum is not None:
+            if self.stages == 3:
+                raise ValueError("three stages are for white noise; with noise_spectrum, leave stages out or take 2")
+            object.__setattr__(self, "noise_spectrum", compact_spectrum(self.noise_spectrum))
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
         """Remove white Gaussian noise.
@@ -134,8 +145,11 @@ class BM3D:
         >>> BM3D().prepared(SimpleNamespace(leaves="coloured", spatial_ndim=2), 2)
         BM3D(profile='normal', stages=None, purpose='restoration', workers=2)
         """
+        # Where there is one call on white noise, the third stage is worth its time; in the loop it is not yet.
+        third = traits.leaves == "white" and self.noise_spectrum is None
         return replace(
             self,
+            stages=self.stages or (3 if third else None),
             purpose=self.purpose or _PURPOSES[traits.leaves],
             workers=workers if self.workers is None else self.workers,
         )
@@ -196,8 +210,10 @@ class BM3D:
             if progress:
                 progress(1.0)
             return image.copy()
-        stages = self.stages or (3 if self.profile == "high" else 2)
+        spectrum = None if self.noise_spectrum is None else compact_spectrum(self.noise_spectrum)
+        stages = self.stages or (3 if self.profile == "high" and spectrum is None else 2)
         profile = profile_for(self.profile, stages if sigma >= MIN_THIRD_SIGMA else 2, self.purpose or "denoising")
+        profile = replace(profile, spectrum=spectrum)
         groups = memory.groups_for(sigma, profile) if memory else None
         try:
             return denoise_image(image, sigma, profile, workers=workers, groups=groups, progress=progress)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, load_block, store_block
+from plugplay.denoisers.bm3d.colouring import coefficient_variances
 from plugplay.denoisers.bm3d.matching import Matches
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 from plugplay.denoisers.bm3d.transforms import (
@@ -78,7 +79,8 @@ def hard_threshold(
         The reference blocks and their groups.
     """
     sums = Sums.reachable(canvas, rows, profile.pilot.reach)
-    thresholds, scales = threshold_tables(profile.threshold * sigmas)
+    variances = coefficient_variances(profile.spectrum, "biorthogonal")
+    thresholds, scales = threshold_tables(profile.threshold * sigmas, variances)
     threshold_rows(
         canvas.flat, canvas.channels, canvas.flat.size // canvas.channels, canvas.pitch, canvas.stride,
         rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
@@ -98,11 +100,13 @@ def wiener(
 ) -> Sums:
     """Return the second stage's sums; the parameters are those of `hard_threshold`."""
     sums = Sums.reachable(canvas, rows, profile.final.reach)
-    noise = np.maximum(profile.wiener_noise * sigmas**2, _SMALLEST_NOISE).astype(np.float32)
+    # Transformed blocks are transposed.
+    variances = coefficient_variances(profile.spectrum, "dct").T.ravel()
+    noise = np.maximum(np.multiply.outer(profile.wiener_noise * sigmas**2, variances), _SMALLEST_NOISE)
     wiener_rows(
         canvas.flat, canvas.channels, canvas.flat.size // canvas.channels, canvas.pitch, canvas.stride,
         rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
-        noise, kaiser_window(profile.kaiser),
+        noise.astype(np.float32).ravel(), kaiser_window(profile.kaiser),
         sums.memory.reshape(-1), sums.plane, sums.top * canvas.pitch,
     )  # fmt: skip
     return sums
@@ -173,8 +177,7 @@ def wiener_rows(
                 r0, r1, r2, r3, r4, r5, r6, r7 = load_block(canvas, source + stride, pitch)
                 r0, r1, r2, r3, r4, r5, r6, r7 = dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
                 store_copies(pilot, i * copies, copies, r0, r1, r2, r3, r4, r5, r6, r7)
-            variance = noise[channel] * np.float32(copies)
-            energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, variance)
+            energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, noise, channel * PIXELS, copies)
             # The noise left in the group grows with the energy of the gains.
             weight = 1 / max(energy, np.float32(1))
             weigh(window, weight, weighted)
@@ -186,14 +189,18 @@ def wiener_rows(
                 add_block(sums, place, pitch, stride, weight, weighted, r0, r1, r2, r3, r4, r5, r6, r7)
 
 
-def threshold_tables(thresholds: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def threshold_tables(
+    thresholds: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return thresholds (by channel, Haar level and coefficient) and scales (by level and coefficient), flat.
 
     A coefficient of the unnormalised transforms is ``norm`` times the normalised one, with ``norm`` the product of
-    the norms of its three analysis vectors; at Haar level `l` that of the third is ``2**(l / 2)``.
+    the norms of its three analysis vectors; at Haar level `l` that of the third is ``2**(l / 2)``. `variances` are
+    those of the noise in the normalised coefficients of a block, 1 for white noise.
     """
     powers = 2.0 ** np.arange(NORMS)[:, None, None]
-    norms = np.sqrt(powers) * np.outer(biorthogonal_norms(), biorthogonal_norms())
+    # Transformed blocks are transposed.
+    norms = np.sqrt(powers) * np.outer(biorthogonal_norms(), biorthogonal_norms()) * np.sqrt(variances).T
     scales = np.outer(biorthogonal_scales(), biorthogonal_scales()) / powers[:LEVELS]
     return np.multiply.outer(thresholds, norms).astype(np.float32).ravel(), scales.astype(np.float32).ravel()
 
@@ -246,17 +253,22 @@ def threshold_group(
 
 @inline
 def wiener_group(
-    group: Floats, pilot: Floats, octets: Floats, pilot_octets: Floats, blocks: int, noise: np.float32
-) -> np.float32:
+    group: Floats, pilot: Floats, octets: Floats, pilot_octets: Floats, blocks: int,
+    noise: Floats, table: int, copies: int,
+) -> np.float32:  # fmt: skip
     """Transform `blocks` blocks across the group, multiply by Wiener gains, transform back.
 
-    Organised as `threshold_group` is; returns the sum of the squared gains.
+    Organised as `threshold_group` is; the variances of the noise in the coefficients of a block are in `noise`, from
+    `table` on. Returns the sum of the squared gains.
     """
     half, quarter, eighth = splat(0.5), splat(0.25), splat(0.125)
-    noise_1, noise_2, noise_3 = splat(2 * noise), splat(4 * noise), splat(8 * noise)
+    twice = splat(np.float32(2 * copies))
     energy = splat(0.0)
     for first in range(0, blocks * PIXELS, 8 * PIXELS):
         for j in range(0, PIXELS, BLOCK):
+            noise_1 = twice * load(noise, table + j)
+            noise_2 = noise_1 + noise_1
+            noise_3 = noise_2 + noise_2
             a0, a1, a2, a3, a4, a5, a6, a7 = load_block(pilot, first + j, PIXELS)
             a0, a1, a2, a3, a4, a5, a6, a7 = haar_8(a0, a1, a2, a3, a4, a5, a6, a7)
             store(pilot_octets, first // 8 + j, a0)
@@ -276,12 +288,13 @@ def wiener_group(
     haar(pilot_octets, blocks // 8)
     for i in range(blocks // 8):
         norm = np.float32(8 << haar_level(i, blocks // 8))
-        variance = splat(noise * norm)
+        factor = splat(norm * np.float32(copies))
         scale = splat(1 / norm)
-        for j in range(i * PIXELS, (i + 1) * PIXELS, BLOCK):
-            a0 = gain(load(pilot_octets, j), variance)
+        for j in range(0, PIXELS, BLOCK):
+            at = i * PIXELS + j
+            a0 = gain(load(pilot_octets, at), factor * load(noise, table + j))
             energy = fma(a0, a0, energy)
-            store(octets, j, load(octets, j) * (a0 * scale))
+            store(octets, at, load(octets, at) * (a0 * scale))
     inverse_haar(octets, blocks // 8)
     squares: np.float32 = total(energy)
     return squares

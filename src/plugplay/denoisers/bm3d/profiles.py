@@ -72,6 +72,8 @@ class Profile:
         The third stage takes it for ``principal_noise * sigma**2``.
     kaiser : float
         Shape parameter of the window that blocks are added up with.
+    spectrum : tuple, optional
+        Power spectrum of the noise, see `plugplay.denoisers.bm3d.colouring`. None for white noise.
     """
 
     pilot: Stage
@@ -81,6 +83,7 @@ class Profile:
     wiener_noise: float = 0.9
     principal_noise: float = 1.0
     kaiser: float = 2.0
+    spectrum: tuple[tuple[float, ...], ...] | None = None
 
     def serving(self, purpose: Purpose) -> Profile:
         """Return the profile for what is to be removed.
@@ -104,7 +107,7 @@ class Profile:
 # makes up for its time by them.
 _STEPS: dict[tuple[ProfileName, int], tuple[int, int, int | None]] = {
     ("fast", 2): (4, 4, None),
-    ("fast", 3): (6, 6, 6),
+    ("fast", 3): (6, 6, 7),
     ("normal", 2): (3, 3, None),
     ("normal", 3): (4, 4, 5),
     ("high", 2): (2, 2, None),

@@ -4,7 +4,7 @@ A block is a tuple of eight `float8` rows. Each one-dimensional transform below 
 works along the columns of the block; the two-dimensional ones transpose in between.
 
 None of them divides or normalises where that can wait: the shrinkage kernels multiply every coefficient by a
-table anyway, and the constants that are missing here are in these tables (`biorthogonal_gains`, `haar_gain`).
+table anyway, and the constants that are missing here are in these tables (`biorthogonal_norms`, `biorthogonal_scales`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store, transpose
 from plugplay.denoisers.compiling import inline
 
@@ -98,7 +99,7 @@ def biorthogonal(
 def inverse_biorthogonal(
     y0: Float8, y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
 ) -> tuple[Float8, ...]:
-    """Inverse of `biorthogonal` for coefficients that were multiplied by `biorthogonal_gains`' scales."""
+    """Inverse of `biorthogonal` for coefficients that were multiplied by `biorthogonal_scales`."""
     t0, t1 = y0 + y1, y0 - y1
     lift = splat(_LIFT)
     u = lift * (d1 - d3)
@@ -199,6 +200,15 @@ def biorthogonal_norms() -> NDArray[np.float64]:
     """Return the norms of the vectors with which `biorthogonal` analyses a signal."""
     lifted = _LIFT**2
     return np.sqrt([8, 8 + 32 * lifted, 4 + 8 * lifted, 4 + 8 * lifted, 2, 2, 2, 2])
+
+
+def biorthogonal_matrix() -> NDArray[np.float64]:
+    """Return the vectors with which `biorthogonal` analyses a signal, as rows."""
+    a = np.eye(BLOCK)
+    d = a[0::2] - a[1::2]
+    u, v = _LIFT * (d[1] - d[3]), _LIFT * (d[2] - d[0])
+    s = a[0::2] + a[1::2] + np.stack([u, v, -u, -v])
+    return np.stack([s.sum(axis=0), s[0] + s[1] - s[2] - s[3], s[0] - s[1], s[2] - s[3], *d])
 
 
 def biorthogonal_scales() -> NDArray[np.float64]:

@@ -89,7 +89,7 @@ class PointwiseTerm(LeastSquares):
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return ``(S y + rho v) ./ (s + rho)`` with s the diagonal of S: v where nothing was observed."""
-        check_step(v, rho, self.shape)
+        rho = check_step(v, rho, self.shape)
         # Written from v, so that nothing is lost where rho is large.
         step = v + (self.y - v) / (1 + rho)
         return step if self.mask is None else np.where(self.mask, step, v)
@@ -134,7 +134,7 @@ class CircularTerm(LeastSquares):
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²``, exactly: see `SampledBlur.closed_form`."""
-        check_step(v, rho, self.shape)
+        rho = check_step(v, rho, self.shape)
         return self.blur.closed_form(v, self.y_spectrum, rho)
 
     def start(self) -> FloatArray:

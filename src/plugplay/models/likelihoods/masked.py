@@ -14,7 +14,7 @@ from plugplay.models.base import check_step
 from plugplay.models.likelihoods.gaussian import LeastSquares
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.polyphase import SampledBlur
-from plugplay.models.solvers import Solution, conjugate_gradients
+from plugplay.models.solvers import Solution, StepLog, conjugate_gradients
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class MaskedTerm(LeastSquares):
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to a relative residual of 1e-6."""
-        check_step(v, rho, self.shape)
+        rho = check_step(v, rho, self.shape)
         return self._exact.step(v, rho, None, RELATIVE_RESIDUAL)[0]
 
     def session(self, rtol: float = RELATIVE_RESIDUAL) -> MaskedTermSession:
@@ -206,26 +206,18 @@ class MaskedTermSession:
         self._system, self._rtol = system, rtol
         # rho w, the residual M (y - G x), changes slowly from step to step; w itself grows as rho falls.
         self._scaled: FloatArray | None = None
-        self._steps = self._failed = 0
-        self._worst = 0.0
+        self._log = StepLog(rtol)
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
-        check_step(v, rho, self._system.shape)
+        rho = check_step(v, rho, self._system.shape)
         weight = self._system.y.dtype.type(rho)
         guess = None if self._scaled is None else self._scaled / weight
         x, w, solutions = self._system.step(v, rho, guess, self._rtol)
         self._scaled = weight * w
-        self._steps += 1
-        self._failed += not all(solution.converged for solution in solutions)
-        self._worst = max(self._worst, *(solution.residual for solution in solutions))
+        self._log.record(*solutions)
         return x
 
     def warnings(self) -> tuple[str, ...]:
         """Return what a user should know about the steps so far."""
-        if not self._failed:
-            return ()
-        return (
-            f"the conjugate gradients of {self._failed} of {self._steps} model steps stopped at a relative residual of "
-            f"up to {self._worst:.1e} instead of {self._rtol:.0e}: the mask leaves too little to go on, or rho is tiny",
-        )
+        return self._log.warnings("the mask leaves too little to go on, or rho is tiny")

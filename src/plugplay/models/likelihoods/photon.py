@@ -46,7 +46,7 @@ class PhotonTerm(Fingerprinted):
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the root of ``a (K0 p/Q - K1 p/P) + rho (x - v)`` for every pixel, or 0 if there is none above."""
-        check_step(v, rho, self.shape)
+        rho = check_step(v, rho, self.shape)
         a = self.photons_per_jot
         rate = photon_law.solve_rate(
             self.ones.ravel(),
