@@ -163,15 +163,15 @@ def test_preview_shows_the_crop_that_was_asked_for(client, upload, noisy, task):
     file = upload(noisy)
     question = {"file": file["id"], "task": task, "client": "test", "page": 0, "centre": [0.1, 0.9]}
     response = client.post("/api/preview", json=question)
-    picture, box = shown(response), json.loads(response.headers["x-crop"])
+    rendered, box = shown(response), json.loads(response.headers["x-crop"])
     scale = task.get("factor", 1)
-    assert picture.shape == (box["height"] * scale, box["width"] * scale)
+    assert rendered.shape == (box["height"] * scale, box["width"] * scale)
     assert box["top"] == 0
     assert box["left"] + box["width"] == 72
     if scale == 1:  # it resembles what was there, and is smoother
         view = shown(client.get(f"/api/files/{file['id']}/view")).astype(float)
         crop = view[: box["height"], box["left"] :]
-        assert np.corrcoef(crop.ravel(), picture.ravel())[0, 1] > 0.8
+        assert np.corrcoef(crop.ravel(), rendered.ravel())[0, 1] > 0.8
 
 
 def test_newer_preview_takes_the_place_of_an_older_one(client, upload):

@@ -14,7 +14,7 @@ from plugplay.web.crew import WorkerLostError, WorkError
 from plugplay.web.task import TaskError
 from plugplay.web.uploads import UploadError
 
-__all__ = ["Endpoint", "Refused", "answering", "download_headers", "page_of", "parsed_json", "picture_answer"]
+__all__ = ["Endpoint", "Refused", "answering", "download_headers", "image_answer", "page_of", "parsed_json"]
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -69,7 +69,7 @@ def page_of(request: Request) -> int:
     return int(text)
 
 
-def picture_answer(content: bytes, *, cached: bool = False) -> Response:
+def image_answer(content: bytes, *, cached: bool = False) -> Response:
     """Return a PNG file."""
     control = "private, max-age=3600" if cached else "no-store"
     return Response(content, media_type="image/png", headers={"cache-control": control})

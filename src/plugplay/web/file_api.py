@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from plugplay.web import uploads
-from plugplay.web.answers import Refused, page_of, parsed_json, picture_answer
+from plugplay.web.answers import Refused, image_answer, page_of, parsed_json
 from plugplay.web.crew import WorkError
 from plugplay.web.examples import EXAMPLES
 from plugplay.web.messages import Preview, View
@@ -94,11 +94,11 @@ class FileEndpoints:
             stored = self._service.stored(identifier, "kernel", "kernel_file")
             assert stored is not None  # it was named
             asked = View(stored.path, kernel=True, names={str(stored.path): stored.name})
-            picture, _ = await self._service.quick.ask(asked, seconds=VIEW_SECONDS)
+            rendered, _ = await self._service.quick.ask(asked, seconds=VIEW_SECONDS)
         else:
             words = check_kernel_words(request.query_params.get("words"))
-            picture = await run_in_threadpool(_kernel_picture, words)
-        return picture_answer(picture, cached=True)
+            rendered = await run_in_threadpool(_kernel_png, words)
+        return image_answer(rendered, cached=True)
 
     async def preview(self, request: Request) -> Response:
         """Restore a part of a page; a newer question from the same client takes the place of an older one."""
@@ -123,7 +123,7 @@ class FileEndpoints:
         job = asyncio.create_task(self._service.quick.ask(question, seconds=VIEW_SECONDS))
         self._previews[client] = job
         try:
-            picture, (top, left, height, width) = await job
+            rendered, (top, left, height, width) = await job
         except asyncio.CancelledError:
             if job.cancelled() and self._previews.get(client) is not job:
                 raise Refused(409, "A newer preview took the place of this one.") from None
@@ -132,7 +132,7 @@ class FileEndpoints:
             if self._previews.get(client) is job:
                 del self._previews[client]
         box = json.dumps({"top": top, "left": left, "height": height, "width": width})
-        return Response(picture, media_type="image/png", headers={"x-crop": box, "cache-control": "no-store"})
+        return Response(rendered, media_type="image/png", headers={"x-crop": box, "cache-control": "no-store"})
 
     async def shown(self, stored: StoredFile, page: int, task: Task | None) -> Response:
         """Show a page of a file."""
@@ -146,8 +146,8 @@ class FileEndpoints:
             raise Refused(409, "What a photon cube shows depends on the task: choose “single photons”.")
         else:
             asked = View(stored.path, page, shown_range(stored), names=names)
-        picture, _ = await self._service.quick.ask(asked, seconds=VIEW_SECONDS)
-        return picture_answer(picture, cached=True)
+        rendered, _ = await self._service.quick.ask(asked, seconds=VIEW_SECONDS)
+        return image_answer(rendered, cached=True)
 
     async def received_files(self, request: Request, only: str | None = None) -> tuple[dict[str, StoredFile], str]:
         """Return the files of a form by role, and its task; with `only`, the one file in the field ``file``."""
@@ -202,7 +202,7 @@ def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1
 
 
-def _kernel_picture(words: str) -> bytes:
+def _kernel_png(words: str) -> bytes:
     from plugplay import kernels
     from plugplay.web.rendering import kernel_image, png
 

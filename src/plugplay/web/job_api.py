@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
-from plugplay.web.answers import Refused, download_headers, page_of, parsed_json, picture_answer
+from plugplay.web.answers import Refused, download_headers, image_answer, page_of, parsed_json
 from plugplay.web.file_api import VIEW_SECONDS, FileEndpoints
 from plugplay.web.jobs import Job, JobStatus, QueueFull, updates
 from plugplay.web.messages import View
@@ -91,7 +91,7 @@ class JobEndpoints:
         job = self._job(request)
         if job.preview is None:
             raise Refused(409, "There is nothing to be seen yet.")
-        return picture_answer(job.preview)
+        return image_answer(job.preview)
 
     async def before(self, request: Request) -> Response:
         """Show a page before the restoration."""
@@ -107,8 +107,8 @@ class JobEndpoints:
         path = job.request.output
         shown = (0.0, 65535.0) if job.task.kind == "photon" else job.request.shown
         asked = View(path, page_of(request), shown, names={str(path): job.about["output"]})
-        picture, _ = await self._service.quick.ask(asked, seconds=VIEW_SECONDS)
-        return picture_answer(picture, cached=True)
+        rendered, _ = await self._service.quick.ask(asked, seconds=VIEW_SECONDS)
+        return image_answer(rendered, cached=True)
 
     async def result(self, request: Request) -> Response:
         """Give the restored file."""

@@ -56,11 +56,11 @@ def restore(
                 results.append(end.value)
                 break
             check(0.0)
-            picture = None
+            rendered = None
             if time.monotonic() - previewed >= PREVIEW_SECONDS:
-                picture = png(_on_screen(problem, plan.image(state), request.shown, PREVIEW_SIDE))
+                rendered = png(_on_screen(problem, plan.image(state), request.shown, PREVIEW_SIDE))
                 previewed = time.monotonic()
-            tell(_figures(state.history, plan.parameters.tol, plan.parameters.max_iter, page, count), picture)
+            tell(_figures(state.history, plan.parameters.tol, plan.parameters.max_iter, page, count), rendered)
         check(0.0)
     image = problem.restored([result.image for result in results])
     with problem.kept_warnings():

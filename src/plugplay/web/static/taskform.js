@@ -93,10 +93,10 @@ export class TaskForm {
       slider.setAttribute("aria-valuetext", output.textContent);
     }
     const words = this.kernelWords();
-    const picture = words ? `/api/kernel?words=${encodeURIComponent(words)}`
+    const address = words ? `/api/kernel?words=${encodeURIComponent(words)}`
       : this.files.kernel ? `/api/kernel?file=${this.files.kernel.id}` : null;
-    $("#kernel-picture").hidden = !picture;
-    if (picture && kind === "deblur" && $("#kernel-picture").getAttribute("src") !== picture) $("#kernel-picture").src = picture;
+    $("#kernel-image").hidden = !address;
+    if (address && kind === "deblur" && $("#kernel-image").getAttribute("src") !== address) $("#kernel-image").src = address;
     $("#restore").disabled = !this.task();
   }
 }
