@@ -154,12 +154,12 @@ def test_two_tabs_do_not_disturb_each_other(page, browser, server, noisy):
 @both_widths
 def test_kernel_is_chosen_by_looking(page, noisy, tmp_path):
     open_file(page, noisy, "deblur")
-    expect(page.locator("#kernel-rendered")).to_have_attribute("src", re.compile("gaussian%3A1.6"))
+    expect(page.locator("#kernel-image")).to_have_attribute("src", re.compile("gaussian%3A1.6"))
     previewed(page)
     tick(page, "input[name=shape][value=disk]")
     page.fill("#k-radius", "2.5")
     expect(page.locator("output[for=k-radius]")).to_have_text("2.5 px")
-    expect(page.locator("#kernel-rendered")).to_have_attribute("src", re.compile("disk%3A2.5"))
+    expect(page.locator("#kernel-image")).to_have_attribute("src", re.compile("disk%3A2.5"))
     previewed(page)
     page.focus("#canvas")
     page.keyboard.press("ArrowRight")

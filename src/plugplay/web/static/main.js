@@ -101,14 +101,14 @@ async function open(file, task) {
   lens.centre = [0.5, 0.5];
   lens.clear();
   session.save({ file: file.id, job: null, page: 0, task: form.task() });
-  showFacts();
   screen("edit");
+  showFacts();
+  $("#main").focus({ preventScroll: true }); // at once: whoever chooses meanwhile keeps the focus
   viewer.setAfter(null);
   form.refresh();
   await showBefore();
   brush.reset(viewer.width, viewer.height);
   if (form.files.mask && chosen("kind") === "inpaint") await showMask();
-  $("#main").focus({ preventScroll: true });
   say(`${file.name} is open. Say what happened to it.`);
   lens.refresh();
 }
