@@ -8,3 +8,5 @@ DEPRECATED = ("imageio", "photon_cubes")
 collect_ignore = [f"src/plugplay/{name}.py" for name in DEPRECATED]
 if not importlib.util.find_spec("torch"):
     collect_ignore += [f"src/plugplay/denoisers/learned/{name}.py" for name in NEED_TORCH]
+if not importlib.util.find_spec("starlette"):
+    collect_ignore += ["src/plugplay/web", "tests/web"]

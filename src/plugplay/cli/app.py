@@ -16,6 +16,7 @@ from plugplay.cli.image_commands import deblur, denoise, inpaint, upscale
 from plugplay.cli.list_denoisers import denoisers
 from plugplay.cli.options import UsageError
 from plugplay.cli.photon_command import photon
+from plugplay.cli.serve import serve
 
 __all__ = ["app", "main"]
 
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (denoise, deblur, inpaint, upscale, photon, demo, denoisers, check_denoiser):
+for command in (denoise, deblur, inpaint, upscale, photon, demo, denoisers, check_denoiser, serve):
     app.command()(command)
 # Commands of other packages.
 for point in sorted(entry_points(group="plugplay.commands"), key=lambda point: point.name):
