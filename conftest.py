@@ -8,3 +8,6 @@ DEPRECATED = ("imageio", "photon_cubes")
 collect_ignore = [f"src/plugplay/{name}.py" for name in DEPRECATED]
 if not importlib.util.find_spec("torch"):
     collect_ignore += [f"src/plugplay/denoisers/learned/{network}.py" for network in NETWORKS]
+    collect_ignore.append("src/plugplay/denoisers/net/module.py")
+if not importlib.util.find_spec("onnxruntime"):
+    collect_ignore.append("src/plugplay/denoisers/net/denoiser.py")

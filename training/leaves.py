@@ -44,8 +44,8 @@ def dead_leaves(
     low, high = MIN_RADIUS**-2, MAX_RADIUS**-2
     for radius in 2 * (low + rng.random(leaves) * (high - low)) ** -0.5:
         _draw(image, float(radius), palette, rng)
-    small = image.reshape(size, 2, size, 2, 3).mean(axis=(1, 3))
-    return np.clip(small, 0, 1).astype(np.float32)
+    small: NDArray[np.float32] = image.reshape(size, 2, size, 2, 3).mean(axis=(1, 3), dtype=np.float32)
+    return np.clip(small, 0, 1)
 
 
 def _draw(image: NDArray[np.float32], radius: float, palette: NDArray[np.floating], rng: np.random.Generator) -> None:

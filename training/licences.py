@@ -37,11 +37,11 @@ class Terms:
 
 
 def parse_copyright(text: str) -> tuple[Terms, ...]:
-    """Return the paragraphs that have a ``Files`` field.
+    r"""Return the paragraphs that have a ``Files`` field.
 
     Examples
     --------
-    >>> parse_copyright("Files: a.jpg b/*\\nCopyright: 2018, Ann\\nLicense: CC0-1.0\\n")
+    >>> parse_copyright("Files: a.jpg b/*\nCopyright: 2018, Ann\nLicense: CC0-1.0\n")
     (Terms(patterns=('a.jpg', 'b/*'), holder='2018, Ann', licence='CC0-1.0'),)
     """
     paragraphs = (_fields(paragraph) for paragraph in re.split(r"\n\s*\n", text))

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 __all__ = ["Mixed", "nearest_orthogonal", "optimizer_for"]
 
-MUON_RATE, ADAM_RATE = 0.02, 1e-3
+MUON_RATE, ADAM_RATE = 0.03, 1e-3
 MOMENTUM, BETAS, EPSILON = 0.95, (0.9, 0.99), 1e-8
 # An odd polynomial that moves singular values from (0, 1] towards 1 quickly, ending between 0.7 and 1.2.
 NEWTON_SCHULZ, ITERATIONS = (3.4445, -4.7750, 2.0315), 5
@@ -47,7 +47,7 @@ class Mixed(torch.optim.Optimizer):
         super().__init__(groups, {"lr": 0.0, "base_lr": 0.0, "muon": False})
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> None:
         """Update all parameters."""
         if closure is not None:
             raise ValueError("a closure is not supported")
@@ -72,7 +72,9 @@ class Mixed(torch.optim.Optimizer):
         state["count"] += 1
         state["mean"].lerp_(weight.grad, 1 - BETAS[0])
         state["square"].lerp_(weight.grad.square(), 1 - BETAS[1])
-        mean, square = (state[key] / (1 - beta ** state["count"]) for key, beta in zip(("mean", "square"), BETAS, strict=True))
+        mean, square = (
+            state[key] / (1 - beta ** state["count"]) for key, beta in zip(("mean", "square"), BETAS, strict=True)
+        )
         return mean / (square.sqrt() + EPSILON)
 
 

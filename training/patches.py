@@ -86,7 +86,7 @@ class Patches:
 
 def _toned(patch: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
     """Turn, mirror, permute the colours, invert, change contrast, brightness and saturation."""
-    patch = np.rot90(patch, rng.integers(4), axes=(1, 2))
+    patch = np.rot90(patch, int(rng.integers(4)), axes=(1, 2))
     if rng.random() < 0.5:
         patch = patch[:, ::-1]
     patch = patch[rng.permutation(3)]

@@ -57,8 +57,8 @@ def prepare(folder: Path) -> None:
     for index in range(LEAVES):
         image = dead_leaves(LEAVES_SIZE, palettes[index % len(palettes)], np.random.default_rng([17, index]))
         training[f"leaves {index}"] = _quantised(image)
-    np.savez(folder / "training.npz", **training)
-    np.savez(folder / "held-out.npz", **held_out)
+    for name, images in (("training", training), ("held-out", held_out)):
+        np.savez(folder / f"{name}.npz", allow_pickle=False, **images)
     ATTRIBUTION.write_text(attribution(photographs))
 
 
@@ -73,26 +73,29 @@ def load(folder: Path) -> Material:
 def decoded(photograph: Photograph) -> NDArray[np.float32]:
     """Return the photograph on [0, 1], halved until compression has left no traces."""
     with Image.open(io.BytesIO(photograph.content)) as file:
-        image = np.asarray(file.convert("RGB"), np.float32) / 255
+        image: NDArray[np.float32] = np.asarray(file.convert("RGB"), np.float32) / np.float32(255)
     if photograph.name.endswith(".jpg"):
         while 8 * len(photograph.content) < MIN_BITS_PER_PIXEL * image.shape[0] * image.shape[1]:
             rows, columns = image.shape[0] // 2, image.shape[1] // 2
-            image = image[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2, 3).mean(axis=(1, 3))
+            image = image[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2, 3).mean(axis=(1, 3), dtype=np.float32)
     return image
 
 
 def attribution(photographs: list[Photograph]) -> str:
     """Return the list of what was used and what was refused, in Markdown."""
     lines = [
-        "# Photographs behind the weights of the denoiser \"net\"",
+        '# Photographs behind the weights of the denoiser "net"',
         "",
         "Written by `python -m training.photographs` from the copyright files of the packages.",
         "",
         "| photograph | by | licence | from | used for |",
         "|---|---|---|---|---|",
     ]
-    lines += [_row(photograph, "judging only" if photograph.held_out else "training") for photograph in photographs
-              if photograph.usable]
+    lines += [
+        _row(photograph, "judging only" if photograph.held_out else "training")
+        for photograph in photographs
+        if photograph.usable
+    ]
     lines += ["", "Not used: " + "; ".join(_refusals(photographs)) + ".", ""]
     return "\n".join(lines)
 
@@ -119,7 +122,9 @@ def _scaled(image: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
     if scale == 1:
         return image
     size = (round(image.shape[1] * scale), round(image.shape[0] * scale))
-    planes = (Image.fromarray(np.ascontiguousarray(image[..., c])).resize(size, Image.Resampling.BICUBIC) for c in (0, 1, 2))
+    planes = (
+        Image.fromarray(np.ascontiguousarray(image[..., c])).resize(size, Image.Resampling.BICUBIC) for c in (0, 1, 2)
+    )
     return np.stack([np.asarray(plane) for plane in planes], axis=-1)
 
 

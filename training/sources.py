@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from training.licences import Terms, parse_copyright, terms_of
 
-__all__ = ["DRAWINGS", "HELD_OUT", "Photograph", "bundled", "from_debian"]
+__all__ = ["DRAWINGS", "HELD_OUT", "Photograph", "bundled", "from_debian", "unpacked"]
 
 POOL = "https://deb.debian.org/debian/pool/main/"
 BACKGROUNDS = "usr/share/backgrounds"
@@ -79,13 +79,13 @@ def from_debian(cache: Path) -> Iterator[Photograph]:
     for package in PACKAGES:
         file = cache / PurePosixPath(package.path).name
         if not file.exists():
-            with urllib.request.urlopen(POOL + package.path) as reply:  # noqa: S310 a fixed https address
+            with urllib.request.urlopen(POOL + package.path) as reply:
                 _write(file, reply.read())
         content = file.read_bytes()
         found = hashlib.sha256(content).hexdigest()
         if found != package.sha256:
             raise ValueError(f"{file} has the SHA-256 {found}, not {package.sha256}: delete it and try again")
-        files = _unpacked(content)
+        files = unpacked(content)
         paragraphs = parse_copyright(files[f"usr/share/doc/{package.name}/copyright"].decode())
         for path, data in sorted(files.items()):
             name = PurePosixPath(path).name
@@ -125,10 +125,12 @@ def bundled() -> Iterator[Photograph]:
             raise ModuleNotFoundError(f"{package} is not installed: pip install -r training/requirements.txt")
         root = Path(spec.origin).parent.parent / folder
         for name, holder, licence in rows:
-            yield Photograph(name, f"Python package {package}", Terms((name,), holder, licence), (root / name).read_bytes())
+            yield Photograph(
+                name, f"Python package {package}", Terms((name,), holder, licence), (root / name).read_bytes()
+            )
 
 
-def _unpacked(deb: bytes) -> dict[str, bytes]:
+def unpacked(deb: bytes) -> dict[str, bytes]:
     """Return the regular files of a Debian package: an ar archive with a compressed tar archive in it."""
     position = len(b"!<arch>\n")
     while position < len(deb):

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from plugplay.denoisers.net.module import Network
-from training.held_out import LEVELS, judge
+from training.held_out import LEVELS
+from training.judging import judge
 from training.optimizer import optimizer_for
 from training.patches import Batch, Patches
 from training.photographs import Material, cache_folder, load

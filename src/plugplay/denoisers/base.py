@@ -123,6 +123,7 @@ BUILT_IN: Mapping[str, DenoiserInfo] = {
         DenoiserInfo(
             "gaussian", "Gaussian smoothing", "plugplay.denoisers.gaussian:Gaussian", "instant", "per channel"
         ),
+        DenoiserInfo("net", "a small network, experimental", "plugplay.denoisers.net:Net", "slow", "joint", "net"),
         DenoiserInfo(
             "dncnn", "DnCNN, your weights", "plugplay.denoisers.learned.published:dncnn", "slow", "joint", "torch"
         ),
