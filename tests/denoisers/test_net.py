@@ -148,6 +148,18 @@ def test_what_ships_is_small():
     assert GRAPH.stat().st_size + WEIGHTS.stat().st_size < 5e6
 
 
+@pytest.mark.parametrize("shape", [(40, 48), (40, 48, 3)])
+@pytest.mark.parametrize("sigma", [0.0, 0.3 / 255, 0.1])
+def test_the_torch_module_is_the_same_denoiser(net, shape, sigma):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("safetensors.torch")
+    denoiser = importlib.import_module("plugplay.denoisers.net.module").TorchNet()
+    image = noisy_image(shape).astype(np.float32)
+    with torch.no_grad():
+        found = denoiser(torch.from_numpy(np.moveaxis(np.atleast_3d(image), -1, 0))[None], sigma)[0].numpy()
+    np.testing.assert_allclose(np.moveaxis(found, 0, -1).reshape(shape), net(image, sigma), atol=1e-5)
+
+
 def test_the_torch_module_is_the_same_network():
     torch = pytest.importorskip("torch")
     safetensors = pytest.importorskip("safetensors.torch")

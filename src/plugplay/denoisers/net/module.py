@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, cat, nn
 
-__all__ = ["BLOCKS", "BOUND", "WIDTHS", "Network"]
+from plugplay.denoisers.net.denoiser import MIDDLE, MIN_LEVEL, MULTIPLE
+from plugplay.denoisers.net.opponent import OPPONENT
+from plugplay.denoisers.net.runtime import WEIGHTS
+
+__all__ = ["BLOCKS", "BOUND", "WIDTHS", "Network", "TorchNet"]
 
 WIDTHS = (48, 96, 128)
 BLOCKS = (1, 1, 2)
@@ -100,3 +105,42 @@ def unpacked(x: Tensor) -> Tensor:
 
 def _blocks(width: int, count: int) -> nn.Sequential:
     return nn.Sequential(*(Block(width) for _ in range(count)))
+
+
+class TorchNet(nn.Module):
+    """The denoiser "net" in PyTorch, with the weights that come with plugplay; differentiable, on any device.
+
+    Called with a batch ``(N, C, H, W)`` on the scale [0, 1], where C is 1 or 3, and one sigma.
+
+    Examples
+    --------
+    >>> TorchNet()(torch.full((1, 1, 13, 9), 0.5), 0.1).shape
+    torch.Size([1, 1, 13, 9])
+    """
+
+    basis: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        from safetensors.torch import load_file
+
+        self.network = Network()
+        self.network.load_state_dict(load_file(WEIGHTS))
+        self.register_buffer("basis", torch.from_numpy(OPPONENT).float(), persistent=False)
+
+    def forward(self, image: Tensor, sigma: float) -> Tensor:
+        """Return the image without its noise."""
+        if image.ndim != 4 or image.shape[1] not in (1, 3):
+            raise ValueError(f"the batch must have the shape (N, 1, H, W) or (N, 3, H, W); got {tuple(image.shape)}")
+        if sigma <= 0:
+            return image
+        colour = image.shape[1] == 3
+        seen = (image - MIDDLE) / max(sigma, MIN_LEVEL)
+        planes = torch.einsum("ij,njhw->nihw", self.basis, seen) if colour else nn.functional.pad(seen, (0,) * 5 + (2,))
+        rows, columns = image.shape[2:]
+        # Edges are repeated, since PyTorch reflects only as far as the image reaches.
+        padded = nn.functional.pad(planes, (0, -columns % MULTIPLE, 0, -rows % MULTIPLE), mode="replicate")
+        switches = torch.tensor([1.0, float(colour)], device=image.device).reshape(1, 2, 1, 1)
+        noise = self.network(padded, switches)[:, :, :rows, :columns]
+        noise = torch.einsum("ij,nihw->njhw", self.basis, noise) if colour else noise[:, :1]
+        return image - sigma * min(sigma / MIN_LEVEL, 1) * noise
