@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 __all__ = ["Mixed", "nearest_orthogonal", "optimizer_for"]
 
-MUON_RATE, ADAM_RATE = 0.03, 1e-3
+MUON_RATE, ADAM_RATE = 0.02, 1e-3
 MOMENTUM, BETAS, EPSILON = 0.95, (0.9, 0.99), 1e-8
 # An odd polynomial that moves singular values from (0, 1] towards 1 quickly, ending between 0.7 and 1.2.
 NEWTON_SCHULZ, ITERATIONS = (3.4445, -4.7750, 2.0315), 5

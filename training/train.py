@@ -29,11 +29,11 @@ __all__ = ["CHECKPOINT", "CURVE", "Trainer", "main"]
 
 FOLDER = Path(__file__).parent / "checkpoints"
 CHECKPOINT, CURVE = FOLDER / "net.pt", FOLDER / "curve.csv"
-SIZE, COUNT = 96, 16
-WARM_UP, SLOWING = 200, 3000
+SIZE, COUNT = 64, 8
+WARM_UP, SLOWING = 200, 1000
 # The average reaches back over about a tenth of all steps: its weight for step t grows as t to this power.
 AVERAGING_POWER = 9
-SAVE_SECONDS, JUDGE_STEPS = 180, 250
+SAVE_SECONDS, JUDGE_STEPS = 180, 500
 COLUMNS = ["step", "cpu seconds", "loss"] + [f"{kind} {level}" for kind in ("gray", "colour") for level in LEVELS]
 
 
@@ -92,7 +92,11 @@ class Trainer:
         content: dict[str, Any] = torch.load(path, weights_only=True)
         self.network.load_state_dict(content["network"])
         self.average.load_state_dict(content["average"])
+        rates = [group["base_lr"] for group in self.optimizer.param_groups]
         self.optimizer.load_state_dict(content["optimizer"])
+        # The rates are those of this program, not those of the one that wrote the checkpoint.
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["base_lr"] = rate
         self.step, self.cpu_seconds = content["step"], content["cpu_seconds"]
 
 
