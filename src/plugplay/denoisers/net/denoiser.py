@@ -10,21 +10,21 @@ from typing import ClassVar
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_integer, check_workers
-from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
+from plugplay.denoisers._inputs import channels_first, channels_last, checked
 from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.learned.tiling import Tile, round_up, tiles
 from plugplay.denoisers.net.opponent import from_opponent, to_opponent
 from plugplay.denoisers.net.runtime import noise_in
 
-__all__ = ["MIN_LEVEL", "MULTIPLE", "REACH", "Net"]
+__all__ = ["MIDDLE", "MULTIPLE", "REACH", "Net", "strength"]
 
 # Pixels are packed by 2, then halved twice.
 MULTIPLE = 8
 # How far a pixel may influence others: 6 convolutions at a half, 4 at a quarter and 4 at an eighth of the resolution,
 # of one pixel each, and the squares that are packed.
 REACH = 6 * 2 + 4 * 4 + 4 * 8 + MULTIPLE
-# The lowest noise the network was trained for.
-MIN_LEVEL = 1 / 255
+# The network was trained down to the first level, and is fully trusted from the second on.
+MIN_LEVEL, TRUSTED_LEVEL = 1 / 255, 2 / 255
 MIDDLE = 0.5
 
 
@@ -32,15 +32,14 @@ MIDDLE = 0.5
 class Net:
     r"""Subtract the noise that a small network sees (experimental).
 
-    .. math:: D_\sigma(x) = x - \sigma \, n(x / \sigma), \qquad |n| \le 4
+    .. math:: D_\sigma(x) = x - \sigma \, n(x / \sigma), \qquad \frac{1}{N} \|n\|^2 \le 1, \quad |n| \le 4
 
-    The network n, U-shaped with 15 convolutions at a half to an eighth of the resolution, sees one luminance and two
+    The network n, U-shaped with convolutions at a half to an eighth of the resolution, sees one luminance and two
     chrominances; images with another number of channels than 3 are treated channel by channel. It is equivariant to
-    scale, :math:`D_{a\sigma}(\tfrac12 + a x) = \tfrac12 + a\,(D_\sigma(\tfrac12 + x) - \tfrac12)`, and bounded: no
-    luminance or chrominance moves by more than 4 sigma, whatever the weights. Below :math:`s = 1/255`, where it was
-    not trained, the move is that at s times :math:`(\sigma / s)^2`: the expected noise in an image is sigma squared
-    times the slope of the logarithm of its density (Tweedie's formula), and that slope does not depend on sigma as
-    sigma tends to zero.
+    scale, :math:`D_{a\sigma}(\tfrac12 + a x) = \tfrac12 + a\,(D_\sigma(\tfrac12 + x) - \tfrac12)`, while both levels
+    are at least 2/255. It is bounded whatever the weights: luminance and chrominances move by at most 4 sigma, and
+    the RMS of the move is at most sigma, since the expected noise is never stronger than the noise. Between 2/255 and
+    1/255 the move fades to nothing, and below 1/255 the image is returned as it is.
 
     Needs ONNX Runtime: ``pip install 'plugplay[net]'``. What it was trained on, and how it compares with BM3D, is in
     ``docs/training.md``.
@@ -64,7 +63,7 @@ class Net:
     tile: int = 768
 
     name: ClassVar[str] = "net"
-    min_sigma: ClassVar[float] = 0.25 / 255
+    min_sigma: ClassVar[float] = MIN_LEVEL
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
@@ -84,16 +83,15 @@ class Net:
 
     def _denoised(self, image: FloatArray, sigma: float, /, progress: Callable[[float], None] | None) -> FloatArray:
         noisy, sigma = checked(image, sigma)
-        if is_negligible(sigma):
+        gain = sigma * strength(sigma)
+        if gain == 0:
             return noisy.copy()
         planes = channels_first(noisy)
         colour = len(planes) == 3
-        level = max(sigma, MIN_LEVEL)
-        seen = (planes - noisy.dtype.type(MIDDLE)) / noisy.dtype.type(level)
+        seen = (planes - noisy.dtype.type(MIDDLE)) / noisy.dtype.type(sigma)
         jobs = [seen] if colour else [plane[np.newaxis] for plane in seen]
         found = [self._noise(job, _share(progress, index, len(jobs))) for index, job in enumerate(jobs)]
-        # The move is level * noise above the lowest trained level, and that times (sigma / level)² below.
-        move = np.concatenate(found) * noisy.dtype.type(sigma * min(sigma / MIN_LEVEL, 1))
+        move = np.concatenate(found) * noisy.dtype.type(gain)
         return channels_last(planes - move, noisy.shape)
 
     def _noise(self, planes: FloatArray, progress: Callable[[float], None] | None) -> FloatArray:
@@ -108,7 +106,9 @@ class Net:
             noise[(slice(None), *part.core)] = self._in_tile(padded, part)
             if progress is not None:
                 progress(done / len(parts))
-        return noise[:, :rows, :columns]
+        noise = noise[:, :rows, :columns]
+        power = float(np.mean(np.square(noise, dtype=np.float64)))
+        return noise / noise.dtype.type(max(power, 1.0) ** 0.5)
 
     def _in_tile(self, planes: FloatArray, part: Tile) -> FloatArray:
         window = planes[(slice(None), *part.window)]
@@ -119,6 +119,17 @@ class Net:
         gray = np.zeros((3, *window.shape[1:]), np.float32)
         gray[0] = window[0]
         return noise_in(gray, colour=False, workers=workers)[:1][inner]
+
+
+def strength(sigma: float) -> float:
+    """Return the factor of the move: 0 up to 1/255, 1 from 2/255 on.
+
+    Examples
+    --------
+    >>> strength(0.5 / 255), strength(1.5 / 255), strength(25 / 255)
+    (0.0, 0.5, 1.0)
+    """
+    return min(max((sigma - MIN_LEVEL) / (TRUSTED_LEVEL - MIN_LEVEL), 0.0), 1.0)
 
 
 def _share(progress: Callable[[float], None] | None, index: int, count: int) -> Callable[[float], None] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, cat, nn
 
-from plugplay.denoisers.net.denoiser import MIDDLE, MIN_LEVEL, MULTIPLE
+from plugplay.denoisers.net.denoiser import MIDDLE, MULTIPLE, strength
 from plugplay.denoisers.net.opponent import OPPONENT
 from plugplay.denoisers.net.runtime import WEIGHTS
 
@@ -132,10 +132,11 @@ class TorchNet(nn.Module):
         """Return the image without its noise."""
         if image.ndim != 4 or image.shape[1] not in (1, 3):
             raise ValueError(f"the batch must have the shape (N, 1, H, W) or (N, 3, H, W); got {tuple(image.shape)}")
-        if sigma <= 0:
+        gain = sigma * strength(sigma)
+        if gain == 0:
             return image
         colour = image.shape[1] == 3
-        seen = (image - MIDDLE) / max(sigma, MIN_LEVEL)
+        seen = (image - MIDDLE) / sigma
         planes = torch.einsum("ij,njhw->nihw", self.basis, seen) if colour else nn.functional.pad(seen, (0,) * 5 + (2,))
         rows, columns = image.shape[2:]
         # Edges are repeated, since PyTorch reflects only as far as the image reaches.
@@ -143,4 +144,5 @@ class TorchNet(nn.Module):
         switches = torch.tensor([1.0, float(colour)], device=image.device).reshape(1, 2, 1, 1)
         noise = self.network(padded, switches)[:, :, :rows, :columns]
         noise = torch.einsum("ij,nihw->njhw", self.basis, noise) if colour else noise[:, :1]
-        return image - sigma * min(sigma / MIN_LEVEL, 1) * noise
+        power = noise.square().mean(dim=(1, 2, 3), keepdim=True)
+        return image - gain * noise / power.clamp(min=1).sqrt()
