@@ -10,6 +10,7 @@ import numpy as np
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
 
 import plugplay as pp
 from training.held_out import LEVELS, crops, gray, psnr, with_noise
@@ -52,6 +53,9 @@ def main() -> None:
             axis.plot(steps, gains, label=f"sigma {level}/255 (last {gains[-1]:+.2f})")
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set(title=kind, xlabel="step", xscale="log")
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_major_formatter("{x:g}")
         axis.legend(loc="lower right")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("PSNR above BM3D, dB")
