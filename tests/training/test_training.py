@@ -11,6 +11,15 @@ from training.patches import Patches  # noqa: E402
 from training.train import Curve, Trainer  # noqa: E402
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Steps on tiny patches take far longer with threads that wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module")
 def patches():
     rng = np.random.default_rng(0)
