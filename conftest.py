@@ -8,5 +8,8 @@ DEPRECATED = ("imageio", "photon_cubes")
 collect_ignore = [f"src/plugplay/{name}.py" for name in DEPRECATED]
 if not importlib.util.find_spec("torch"):
     collect_ignore += [f"src/plugplay/denoisers/learned/{name}.py" for name in NEED_TORCH]
+    collect_ignore.append("src/plugplay/denoisers/net/module.py")
+if not importlib.util.find_spec("onnxruntime"):
+    collect_ignore.append("src/plugplay/denoisers/net/denoiser.py")
 if not importlib.util.find_spec("starlette"):
     collect_ignore += ["src/plugplay/web", "tests/web"]

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from docs.tools.draw_architecture import DRAWING, FLOORS, drawn, journeys
 
 SOURCE = Path(__file__).parents[1] / "src"

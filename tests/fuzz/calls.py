@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.fuzz.harness import DefectError
-from tests.fuzz.values import BOUNDED, BrokenError, hostile_for, image
 
 import plugplay as pp
+from tests.fuzz.harness import DefectError
+from tests.fuzz.values import BOUNDED, BrokenError, hostile_for, image
 
 # What the documentation allows; ImageFileError and UsageError are ValueErrors.
 ALLOWED = (ValueError, TypeError, FileNotFoundError)

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.io
 import tifffile
 from PIL import Image
-from tests.fuzz.harness import DefectError
 
 from plugplay import io
 from plugplay.io.photons import count_ones
+from tests.fuzz.harness import DefectError
 
 # Integers that sizes, counts and offsets become.
 INTERESTING = (0, 1, 2, 7, 127, 128, 255, 256, 32767, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1)

@@ -1,0 +1,5 @@
+"""A small network that comes with plugplay: gray and colour, any noise level, run by ONNX Runtime."""
+
+from plugplay.denoisers.net.denoiser import Net
+
+__all__ = ["Net"]
