@@ -9,7 +9,7 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
 from plugplay.arrays.scale import Scale
-from plugplay.models.description import entered
+from plugplay.models.description import entered, poisson_term_of
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
@@ -47,7 +47,8 @@ def scale_of(
         if data_range is not None:
             raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
         return Scale(0.0, 1.0, integer=True)
-    if isinstance(noise, PoissonGaussian):  # the transform that makes the noise uniform brings a range of its own
+    if isinstance(noise, PoissonGaussian) and traits.pointwise:
+        # The transform that makes the noise uniform brings a range of its own.
         return Scale.nominal_of(observed.dtype, data_range)
     gain = traits.constant_gain
     movable = gain is not None and abs(gain - 1) <= _KEEPS_CONSTANTS
@@ -66,12 +67,15 @@ def posed(
         return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
     if isinstance(noise, PoissonGaussian):
+        known = estimate_poisson_gaussian(scale.to_nominal(y), noise, mask=traits.observed)
         if not traits.pointwise:
-            raise ValueError(
-                f"noise=PoissonGaussian(...) works pixel by pixel, so only denoise and inpaint can use it; for "
-                f"{type(model).__name__} give the standard deviation of the noise as a number"
-            )
-        known = estimate_poisson_gaussian(y, noise, mask=traits.observed)
+            photons = poisson_term_of(model, y, known.moved(scale.gain, scale.offset))
+            if photons is None:
+                raise ValueError(
+                    f"noise=PoissonGaussian(...) needs a model that is pointwise or has a poisson_term; for "
+                    f"{type(model).__name__} give the standard deviation of the noise as a number"
+                )
+            return photons, photons.noise, known
         values = y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0))
         stabiliser = Stabiliser.build(values, known)
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
@@ -154,7 +158,7 @@ def watch_for(
     data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: float | PoissonGaussian | None
 ) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
-    if not isinstance(described, float):
+    if described is None or traits.pointwise and isinstance(described, PoissonGaussian):
         return None
     seen = y if traits.observed is None else y[traits.observed]
     return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)))

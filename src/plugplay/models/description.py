@@ -16,7 +16,8 @@ from plugplay.models.base import WarmDataTerm
 from plugplay.traits import Traits
 
 if TYPE_CHECKING:
-    from plugplay.models.base import DataTerm, Model, ProxSession
+    from plugplay.models.base import DataTerm, Model, PoissonDataTerm, ProxSession
+    from plugplay.noise.growing import PoissonGaussian
 
 __all__ = [
     "check_model_protocol",
@@ -27,6 +28,7 @@ __all__ = [
     "lipschitz_of",
     "lower_bound_of",
     "open_steps",
+    "poisson_term_of",
     "residual_of",
     "spatial_ndim_of",
     "traits_of",
@@ -118,6 +120,12 @@ def lipschitz_of(data_term: DataTerm) -> float:
         direction = data_term.gradient(x + direction) - ground
         size = _norm(direction)
     return _POWER_MARGIN * size
+
+
+def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> PoissonDataTerm | None:
+    """Return the model's data term for noise that grows with the signal; None if it has none."""
+    own = getattr(model, "poisson_term", None)
+    return None if own is None else own(y, noise)
 
 
 def lower_bound_of(data_term: DataTerm) -> float:

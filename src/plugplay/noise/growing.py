@@ -65,6 +65,11 @@ class PoissonGaussian:
             check_number(self.read, "read", minimum=0)
         check_number(self.offset, "offset")
 
+    def moved(self, scale: float, shift: float = 0.0) -> PoissonGaussian:
+        """Return the same noise for images whose values x have become ``scale * x + shift``."""
+        gain, read = (None if value is None else scale * value for value in (self.gain, self.read))
+        return PoissonGaussian(gain, read, offset=scale * self.offset + shift)
+
 
 def estimate_poisson_gaussian(
     y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None
