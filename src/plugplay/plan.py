@@ -31,6 +31,7 @@ from plugplay.models.description import (
     spatial_ndim_of,
     traits_of,
 )
+from plugplay.noise.growing import PoissonGaussian
 from plugplay.pnp.driver import Cancelled, Driver
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from plugplay.models.base import DataTerm, Model
-    from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.schedules import Schedule
 
 __all__ = ["Plan", "prepare"]
@@ -190,11 +190,14 @@ class Plan:
         scale = self._conversion.scale
         schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
         told = f"the data contradict the assumed noise {self._case.noise / scale.gain:.3g}; "
+        described = self.parameters.noise
+        if isinstance(described, PoissonGaussian):
+            described = described.raised(noise / self._case.noise)
+        else:
+            described = noise / scale.gain
         return replace(
             self,
-            parameters=replace(
-                self.parameters, noise=noise / scale.gain, lam=choice.lam / scale.gain**2, schedule=schedule
-            ),
+            parameters=replace(self.parameters, noise=described, lam=choice.lam / scale.gain**2, schedule=schedule),
             warnings=(*self.warnings, told + f"{noise / scale.gain:.3g} was used"),
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
@@ -331,7 +334,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clip_of(clip, choice.clip, unit, scale),
+        clip=clip_of(clip, choice.clip, unit, scale, data_term),
         iteration=way.name,
         last_sigma=choice.last_sigma,
     )

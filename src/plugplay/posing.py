@@ -9,7 +9,7 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
 from plugplay.arrays.scale import Scale
-from plugplay.models.description import entered, poisson_term_of
+from plugplay.models.description import darkest_of, entered, poisson_term_of
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
@@ -106,18 +106,24 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
 
 
 def clip_of(
-    clip: object, chosen: tuple[float, float] | None, unit: NDArray[Any], scale: Scale
+    clip: object, chosen: tuple[float, float] | None, unit: NDArray[Any], scale: Scale, data_term: DataTerm
 ) -> tuple[float, float] | None:
-    """Return the range of the denoiser's input on the working scale; it never cuts off what was observed."""
+    """Return the range of the denoiser's input on the working scale.
+
+    It never cuts off what was observed, unless the data term knows that it is noise.
+    """
     if clip is None:
         return None
     if not isinstance(clip, str):
         return scale.interval_to_working(check_interval(clip, "clip"))
     check_choice(clip, "clip", ("auto",))
-    if chosen is None or scale.is_nominal:
-        return chosen
-    finite = unit[np.isfinite(unit)]
-    return min(chosen[0], float(finite.min())), max(chosen[1], float(finite.max()))
+    if chosen is None:
+        return None
+    low, high = chosen
+    if not scale.is_nominal:
+        finite = unit[np.isfinite(unit)]
+        low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+    return max(low, darkest_of(data_term)), high
 
 
 def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...]) -> tuple[str, ...]:
@@ -158,7 +164,9 @@ def watch_for(
     data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: float | PoissonGaussian | None
 ) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
-    if described is None or traits.pointwise and isinstance(described, PoissonGaussian):
+    if described is None or (traits.pointwise and isinstance(described, PoissonGaussian)):
         return None
     seen = y if traits.observed is None else y[traits.observed]
-    return Watch(data_term, traits.observed, noise, float(np.std(seen, dtype=np.float64)))
+    contrast = float(np.std(seen, dtype=np.float64))
+    # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
+    return Watch(data_term, traits.observed, noise, contrast, bounded=math.isfinite(darkest_of(data_term)))

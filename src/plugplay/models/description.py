@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_model_protocol",
+    "darkest_of",
     "declared_lipschitz",
     "entered",
     "has_adjoint",
@@ -131,6 +132,11 @@ def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> Pois
 def lower_bound_of(data_term: DataTerm) -> float:
     """Return the constraint x >= bound of a data term; minus infinity if there is none."""
     return float(getattr(data_term, "lower_bound", -math.inf))
+
+
+def darkest_of(data_term: DataTerm) -> float:
+    """Return what no pixel is expected to be below; minus infinity if the data term does not tell."""
+    return float(getattr(data_term, "darkest", -math.inf))
 
 
 def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:

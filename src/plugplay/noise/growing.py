@@ -70,6 +70,13 @@ class PoissonGaussian:
         gain, read = (None if value is None else scale * value for value in (self.gain, self.read))
         return PoissonGaussian(gain, read, offset=scale * self.offset + shift)
 
+    def raised(self, factor: float) -> PoissonGaussian:
+        """Return noise whose standard deviation is so many times as large everywhere; gain and read are known."""
+        gain, read = self.gain, self.read
+        return PoissonGaussian(
+            None if gain is None else factor**2 * gain, None if read is None else factor * read, offset=self.offset
+        )
+
 
 def estimate_poisson_gaussian(
     y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None

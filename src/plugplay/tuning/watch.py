@@ -76,15 +76,20 @@ class Watch:
         The noise that was assumed, on the scale of the data term.
     contrast : float
         Standard deviation of the observation.
+    bounded : bool
+        Whether the clip is a constraint that the image is held to, so that what it cuts off tells nothing.
     """
 
     data_term: DataTerm
     observed: BoolArray | None
     noise: float
     contrast: float
+    bounded: bool = False
 
     def winds_up(self, history: History) -> bool:
         """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
+        if self.bounded:
+            return False
         dual, move = history.dual[TELLING], history.denoiser_move[TELLING]
         return bool(np.any(dual > MAX_DUAL_PER_MOVE * move))
 

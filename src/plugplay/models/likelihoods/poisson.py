@@ -8,8 +8,13 @@ noise r and black level o. The data term is
 which is the negative log-likelihood of the shifted Poisson law, :math:`(a y + c) / a^2 \sim
 \mathrm{Poisson}((a t + c) / a^2)`, up to a constant and the factor s². With s² the mean of v over the image, s is the
 noise level of f as it is that of :math:`\tfrac12 \|G x - y\|^2`: the same rules choose lambda, and without gain f is
-just that. Below a least variance v is constant, and so f is a square there: nothing forbids x to be below the black
-level, where read-out noise puts half of the dark pixels.
+just that. Below a least variance v is constant, and so f is a square there: f itself forbids nothing, as read-out
+noise puts half of the dark pixels below the black level.
+
+**The background.** No light is negative, and where most of an image is dark that says much about the rest: ringing
+beside a bright filament would have to be darker than the background. `darkest` is what the denoiser's input may be
+clipped to: where the variance vanishes, or the background if the image has one. That is seen in :math:`G y`, whose
+lowest values then differ by no more than noise.
 
 **The step.** Where the brightness is known, f is the weighted square :math:`\tfrac12 \|W^{1/2} (G x - y)\|^2` with
 :math:`W = s^2 / v`. Its gradient is that of f if the brightness is G x itself: steps with W from the x before (Fisher
@@ -40,6 +45,12 @@ __all__ = ["PoissonTerm"]
 # The variance is never taken for less than that of a mean of so many photons: what an image says about the dark is
 # uncertain, and weights without bound would follow it.
 MIN_PHOTONS = 0.25
+# An image has a background if these quantiles of the smoothed observation differ by less than so many standard
+# deviations of its noise, and its minimum is not further below the first than so many of their differences. The bound
+# lies as far below the first quantile as the second lies above it.
+BACKGROUND = (0.05, 0.2)
+MAX_UNEVENNESS = 3.0
+MAX_DEPTH = 5.0
 # Fisher scoring ends when f + rho/2 ||x - v||² falls by less than this share, or after so many steps and halvings.
 _MIN_DECREASE = 1e-13
 _MAX_STEPS = 100
@@ -78,13 +89,33 @@ class PoissonTerm(Fingerprinted):
         constant = noise.read**2 - noise.gain * noise.offset
         floor = max(noise.read**2, MIN_PHOTONS * noise.gain**2)
         unscaled = cls(term, noise.gain, constant, floor, 1.0)
-        variance = unscaled._variance(unscaled._seen(term.first))[term.mask]
+        variance = unscaled._variance(unscaled._seen(unscaled.guess))[term.mask]
         return cls(term, noise.gain, constant, floor, math.sqrt(float(np.mean(variance))) if variance.size else 1.0)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of x, the whole domain."""
         return self.term.shape
+
+    @functools.cached_property
+    def darkest(self) -> float:
+        """What no pixel of x is expected to be below."""
+        smooth, mass = self._seen(self.guess)[self.term.mask], float(self.term.kernel.sum())
+        if smooth.size == 0 or not mass > 0:
+            return -math.inf
+        nothing = -self.constant / self.gain
+        low, high = (float(value) for value in np.quantile(smooth, BACKGROUND))
+        lowest, spread = float(smooth.min()), high - low
+        noise = math.sqrt(float(self._variance(np.array(low))) * float(np.sum(np.square(self.term.kernel)))) / mass
+        if spread > MAX_UNEVENNESS * noise or low - lowest > MAX_DEPTH * spread:
+            return min(nothing, lowest - spread) / mass
+        return max(nothing, low - spread) / mass
+
+    @property
+    def guess(self) -> FloatArray:
+        """A first guess of x as bright as the image; `start` follows the observation."""
+        mass = float(self.term.kernel.sum())
+        return self.term.first / self.term.first.dtype.type(mass) if mass > 0 else self.term.first
 
     @functools.cached_property
     def lipschitz(self) -> float:
@@ -189,7 +220,7 @@ class PoissonTermSession:
     """A `PoissonTerm` during one restoration: the weights follow the image."""
 
     def __init__(self, term: PoissonTerm, rtol: float) -> None:
-        self._term, self._x = term, term.term.first
+        self._term, self._x = term, term.guess
         self._steps = term.term.session(rtol)
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
