@@ -36,7 +36,17 @@ from plugplay.pnp.driver import Cancelled, Driver
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
-from plugplay.posing import checked_reference, clip_of, contradicted, first_guess, noticed, posed, scale_of, watch_for
+from plugplay.posing import (
+    assumed_noise,
+    checked_reference,
+    clip_of,
+    contradicted,
+    first_guess,
+    noticed,
+    posed,
+    scale_of,
+    watch_for,
+)
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
 from plugplay.tuning.watch import MAX_RERUNS, Raise, Watch, was_noise
@@ -309,7 +319,9 @@ def prepare(
     scale = scale_of(observed, traits, data_range, noise, model)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
-    data_term, level, described = posed(unit, model, traits, noise, scale)
+    # A given lambda is meant for squares, and so is Stein's estimate.
+    assumed = noise if lam is not None or tune is not None else assumed_noise(noise, unit, model, traits, scale)
+    data_term, level, described = posed(unit, model, traits, assumed, scale)
     threads = check_workers(workers)
     way = get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)

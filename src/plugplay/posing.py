@@ -9,8 +9,9 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
 from plugplay.arrays.scale import Scale
-from plugplay.models.description import darkest_of, entered, poisson_term_of
+from plugplay.models.description import darkest_of, entered, knows_photons, poisson_term_of
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
+from plugplay.noise.curve import grows_with_signal
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.pnp.state import State
@@ -25,12 +26,24 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
     from plugplay.traits import Traits
 
-__all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "noticed", "posed", "scale_of", "watch_for"]
+__all__ = [
+    "assumed_noise",
+    "checked_reference",
+    "clip_of",
+    "contradicted",
+    "first_guess",
+    "noticed",
+    "posed",
+    "raised",
+    "scale_of",
+    "watch_for",
+]
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
+MAX_8_BIT = 255
 # What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
 UNKNOWN_NOISE = 3 / 255
 
@@ -55,6 +68,22 @@ def scale_of(
     return Scale.of(observed, data_range, observed=traits.observed, movable=movable)
 
 
+def assumed_noise(
+    noise: float | PoissonGaussian | str | None, y: NDArray[Any], model: Model, traits: Traits, scale: Scale
+) -> float | PoissonGaussian | str | None:
+    """Return `noise`, or that of photons where nothing is given and counts clearly say so.
+
+    Counts are integers of more than 8 bits: in 8 bits a curve for the eye was applied. Decimated images are left out,
+    as folded detail passes for noise, and more so where it is bright.
+    """
+    counts = scale.integer and scale.high - scale.low > MAX_8_BIT and traits.observes == "intensities"
+    if not (noise is None or noise == "auto") or not counts or traits.decimation > 1 or not knows_photons(model):
+        return noise
+    nominal = scale.to_nominal(y)
+    grows = grows_with_signal(nominal, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+    return PoissonGaussian() if grows else noise
+
+
 def posed(
     y: NDArray[Any], model: Model, traits: Traits, noise: float | PoissonGaussian | str | None, scale: Scale
 ) -> tuple[DataTerm, float, float | PoissonGaussian | None]:
@@ -67,8 +96,12 @@ def posed(
         return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
     if isinstance(noise, PoissonGaussian):
-        known = estimate_poisson_gaussian(scale.to_nominal(y), noise, mask=traits.observed)
+        known = estimate_poisson_gaussian(
+            scale.to_nominal(y), noise, mask=traits.observed, spatial_ndim=traits.spatial_ndim
+        )
         if not traits.pointwise:
+            if noise.gain is None and noise.read is None:
+                known = known.raised(noise_behind(traits, 1.0))
             photons = poisson_term_of(model, y, known.moved(scale.gain, scale.offset))
             if photons is None:
                 raise ValueError(
@@ -103,6 +136,13 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
     estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
     certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty)
     return certain if certain > CONTRADICTION * noise else None
+
+
+def raised(
+    described: float | PoissonGaussian | None, before: float, after: float, scale: Scale
+) -> float | PoissonGaussian:
+    """Return the noise as users know it, after its level on the working scale has been raised."""
+    return described.raised(after / before) if isinstance(described, PoissonGaussian) else after / scale.gain
 
 
 def clip_of(

@@ -25,6 +25,7 @@ __all__ = [
     "declared_lipschitz",
     "entered",
     "has_adjoint",
+    "knows_photons",
     "leading_axes_of",
     "lipschitz_of",
     "lower_bound_of",
@@ -121,6 +122,11 @@ def lipschitz_of(data_term: DataTerm) -> float:
         direction = data_term.gradient(x + direction) - ground
         size = _norm(direction)
     return _POWER_MARGIN * size
+
+
+def knows_photons(model: Model) -> bool:
+    """Tell whether a model has a data term for noise that grows with the signal."""
+    return hasattr(model, "poisson_term")
 
 
 def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> PoissonDataTerm | None:

@@ -79,12 +79,12 @@ class PoissonGaussian:
 
 
 def estimate_poisson_gaussian(
-    y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None
+    y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None, spatial_ndim: int = 2
 ) -> PoissonGaussian:
     """Return `known` with what it leaves open estimated from the image, as `plugplay.noise.curve` tells."""
     if known.gain is not None and known.read is not None:
         return known
-    curve = estimate_curve(y, mask=mask)
+    curve = estimate_curve(y, mask=mask, spatial_ndim=spatial_ndim)
     if curve is None:
         raise ValueError(
             f"the image, of shape {y.shape}, has too few wholly observed places to estimate its noise: give gain and "

@@ -14,7 +14,7 @@ noise puts half of the dark pixels below the black level.
 **The background.** No light is negative, and where most of an image is dark that says much about the rest: ringing
 beside a bright filament would have to be darker than the background. `darkest` is what the denoiser's input may be
 clipped to: where the variance vanishes, or the background if the image has one. That is seen in :math:`G y`, whose
-lowest values then differ by no more than noise.
+lowest values then differ by no more than noise and are far below the brightest.
 
 **The step.** Where the brightness is known, f is the weighted square :math:`\tfrac12 \|W^{1/2} (G x - y)\|^2` with
 :math:`W = s^2 / v`. Its gradient is that of f if the brightness is G x itself: steps with W from the x before (Fisher
@@ -45,12 +45,14 @@ __all__ = ["PoissonTerm"]
 # The variance is never taken for less than that of a mean of so many photons: what an image says about the dark is
 # uncertain, and weights without bound would follow it.
 MIN_PHOTONS = 0.25
-# An image has a background if these quantiles of the smoothed observation differ by less than so many standard
-# deviations of its noise, and its minimum is not further below the first than so many of their differences. The bound
-# lies as far below the first quantile as the second lies above it.
-BACKGROUND = (0.05, 0.2)
-MAX_UNEVENNESS = 3.0
+# An image has a background if the first two of these quantiles of the smoothed observation differ by no more than so
+# many standard deviations of its noise, its minimum is not further below the first than so many of their differences,
+# and the first is no further above no light at all than this share of its distance to the third: dim texture is no
+# background. The bound lies as far below the first quantile as the second lies above it.
+BACKGROUND = (0.05, 0.2, 0.99)
+MAX_UNEVENNESS = 2.5
 MAX_DEPTH = 5.0
+MAX_BACKGROUND = 0.5
 # Fisher scoring ends when f + rho/2 ||x - v||² falls by less than this share, or after so many steps and halvings.
 _MIN_DECREASE = 1e-13
 _MAX_STEPS = 100
@@ -104,12 +106,13 @@ class PoissonTerm(Fingerprinted):
         if smooth.size == 0 or not mass > 0:
             return -math.inf
         nothing = -self.constant / self.gain
-        low, high = (float(value) for value in np.quantile(smooth, BACKGROUND))
-        lowest, spread = float(smooth.min()), high - low
+        low, next_low, high = (float(value) for value in np.quantile(smooth, BACKGROUND))
+        lowest, spread = float(smooth.min()), next_low - low
         noise = math.sqrt(float(self._variance(np.array(low))) * float(np.sum(np.square(self.term.kernel)))) / mass
-        if spread > MAX_UNEVENNESS * noise or low - lowest > MAX_DEPTH * spread:
-            return min(nothing, lowest - spread) / mass
-        return max(nothing, low - spread) / mass
+        flat = spread <= MAX_UNEVENNESS * noise and low - lowest <= MAX_DEPTH * spread
+        if flat and low - nothing <= MAX_BACKGROUND * (high - low):
+            return max(nothing, low - spread) / mass
+        return min(nothing, lowest - spread) / mass
 
     @property
     def guess(self) -> FloatArray:
