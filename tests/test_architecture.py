@@ -4,24 +4,12 @@ import ast
 from pathlib import Path
 
 import pytest
+from docs.tools.draw_architecture import DRAWING, FLOORS, drawn, journeys
 
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "plugplay"
 MAX_LINES = 400
 
-# From the ground up: a module may import from its own floor and from those below it.
-FLOORS = (
-    ("arrays",),
-    ("traits", "io", "metrics"),
-    ("noise", "kernels"),
-    ("denoisers", "models"),
-    ("pnp",),
-    ("tuning",),
-    ("posing", "plan"),
-    ("restoration", "checks", "plots"),
-    ("scale",),
-    ("cli", "web", "napari"),
-)
 # Names of version 0.1, and what starts the command line.
 OUTSIDE = ("__init__", "__main__", "imageio", "photon_cubes")
 # Results draw themselves, and kernels read files: both import what they need when they are asked to.
@@ -99,3 +87,26 @@ def test_no_module_is_too_long(package):
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MAX_LINES
     }
     assert not long
+
+
+def test_the_drawing_shows_what_happens():
+    """Every function on the way of a file and of an array is drawn; nothing is drawn that is not on it."""
+    assert DRAWING.read_text(encoding="utf-8") == drawn(*journeys()), (
+        "the way has changed: run python docs/tools/draw_architecture.py, and read docs/architecture.md again"
+    )
+
+
+def test_an_array_goes_the_way_of_a_file():
+    file, array = journeys()
+    extra = {door for door in file if door not in array}
+    assert {room for room, _ in extra} == {"io"}
+    assert [door for door in file if door not in extra] == array
+    names = [name for _, name in file]
+    way = ["read", "prepare", "Axes.of", "traits_of", "Scale.of", "posed", "estimate_noise", "prepare_denoiser"]
+    way += ["choose", "Plan.iterate", "Driver.states", "ADMM.step", "Conversion.outside", "write"]
+    assert [name for name in names if name in way] == way
+
+
+def test_every_room_is_on_a_floor():
+    rooms = {room(path) for path in MODULES}
+    assert rooms <= {name for floor in FLOORS for name in floor}

@@ -31,22 +31,12 @@ from plugplay.models.description import (
     spatial_ndim_of,
     traits_of,
 )
-from plugplay.noise.growing import PoissonGaussian
+from plugplay.noise.growing import PoissonGaussian, raised
 from plugplay.pnp.driver import Cancelled, Driver
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
-from plugplay.posing import (
-    assumed_noise,
-    checked_reference,
-    clip_of,
-    contradicted,
-    first_guess,
-    noticed,
-    posed,
-    scale_of,
-    watch_for,
-)
+from plugplay.posing import checked_reference, clip_of, contradicted, first_guess, noticed, posed, scale_of, watch_for
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
 from plugplay.tuning.watch import MAX_RERUNS, Raise, Watch, was_noise
@@ -154,7 +144,7 @@ class Plan:
                 plan = self._tuned(self._search, progress)
                 driver = plan._driver(progress)
             for rerun in range(MAX_RERUNS + 1):
-                yield from plan._states(driver)
+                yield from plan._states(driver, to_the_end=rerun == MAX_RERUNS)
                 if driver.status is Status.STOPPED:  # inside the denoiser
                     break
                 if kept is not None and not was_noise(kept[1].state.image, driver.state.image):
@@ -172,8 +162,8 @@ class Plan:
             pass  # the last complete iteration is the result
         return plan._finished(driver)
 
-    def _states(self, driver: Driver) -> Generator[State, None, None]:
-        """Do the iterations of one run, which is given up if it goes wrong."""
+    def _states(self, driver: Driver, *, to_the_end: bool) -> Generator[State, None, None]:
+        """Do the iterations of one run, which is given up if it goes wrong and may be repeated."""
         states = driver.states()
         while True:
             # Not around the whole loop: between two states, transforms are the caller's business.
@@ -182,7 +172,9 @@ class Plan:
             if state is None:
                 return
             yield state
-            if self._watch is not None and self._case is not None and self._watch.winds_up(state.history):
+            if to_the_end or self._watch is None or self._case is None:
+                continue
+            if self._watch.winds_up(state.history):
                 return
 
     def _suggestion(self, watch: Watch, driver: Driver) -> Raise | None:
@@ -200,11 +192,7 @@ class Plan:
         scale = self._conversion.scale
         schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
         told = f"the data contradict the assumed noise {self._case.noise / scale.gain:.3g}; "
-        described = self.parameters.noise
-        if isinstance(described, PoissonGaussian):
-            described = described.raised(noise / self._case.noise)
-        else:
-            described = noise / scale.gain
+        described = raised(self.parameters.noise, noise / scale.gain, self._case.noise / scale.gain)
         return replace(
             self,
             parameters=replace(self.parameters, noise=described, lam=choice.lam / scale.gain**2, schedule=schedule),
@@ -212,7 +200,15 @@ class Plan:
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
             _watch=replace(self._watch, noise=noise),
+            _start=None if isinstance(self._start, State) else self._start,
         )
+
+    def resumed(self, state: State) -> Plan:
+        """Return the plan that goes on from a state which an earlier run of it has reached.
+
+        Otherwise nothing changes: where the data contradict the assumed noise, the run that follows begins anew.
+        """
+        return replace(self, _start=state)
 
     def image(self, state: State) -> FloatArray:
         """Return the restored image as it is in `state`, in the units and with the axes of ``Result.image``."""
@@ -320,8 +316,8 @@ def prepare(
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     # A given lambda is meant for squares, and so is Stein's estimate.
-    assumed = noise if lam is not None or tune is not None else assumed_noise(noise, unit, model, traits, scale)
-    data_term, level, described = posed(unit, model, traits, assumed, scale)
+    squares = lam is not None or tune is not None
+    data_term, level, described = posed(unit, model, traits, noise, scale, squares=squares)
     threads = check_workers(workers)
     way = get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
@@ -346,7 +342,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clip_of(clip, choice.clip, unit, scale, data_term),
+        clip=clip_of(clip, choice.clip, scale, unit, data_term),
         iteration=way.name,
         last_sigma=choice.last_sigma,
     )
@@ -374,7 +370,7 @@ def prepare(
         _reference=None if reference is None else checked_reference(reference, data_term, conversion),
         _workers=threads,
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
-        _watch=watch_for(data_term, traits, unit, level, described),
+        _watch=watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
         _case=case if lam is None and tune is None and start is None and not single else None,
     )
     if plan._case is not None and isinstance(noise, int | float) and traits.observes == "intensities":

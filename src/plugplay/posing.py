@@ -12,7 +12,7 @@ from plugplay.arrays.scale import Scale
 from plugplay.models.description import darkest_of, entered, knows_photons, poisson_term_of
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
 from plugplay.noise.curve import grows_with_signal
-from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
@@ -26,18 +26,7 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
     from plugplay.traits import Traits
 
-__all__ = [
-    "assumed_noise",
-    "checked_reference",
-    "clip_of",
-    "contradicted",
-    "first_guess",
-    "noticed",
-    "posed",
-    "raised",
-    "scale_of",
-    "watch_for",
-]
+__all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "noticed", "posed", "scale_of", "watch_for"]
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
@@ -60,6 +49,14 @@ def scale_of(
         if data_range is not None:
             raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
         return Scale(0.0, 1.0, integer=True)
+    if traits.observes == "projections":
+        scale = Scale.nominal_of(observed.dtype, data_range)
+        if scale.low != 0:
+            raise ValueError(
+                f"data_range must begin at 0, because {type(model).__name__} does not map a constant image to a "
+                f"constant; got ({scale.low:g}, {scale.high:g})"
+            )
+        return scale
     if isinstance(noise, PoissonGaussian) and traits.pointwise:
         # The transform that makes the noise uniform brings a range of its own.
         return Scale.nominal_of(observed.dtype, data_range)
@@ -68,26 +65,19 @@ def scale_of(
     return Scale.of(observed, data_range, observed=traits.observed, movable=movable)
 
 
-def assumed_noise(
-    noise: float | PoissonGaussian | str | None, y: NDArray[Any], model: Model, traits: Traits, scale: Scale
-) -> float | PoissonGaussian | str | None:
-    """Return `noise`, or that of photons where nothing is given and counts clearly say so.
-
-    Counts are integers of more than 8 bits: in 8 bits a curve for the eye was applied. Decimated images are left out,
-    as folded detail passes for noise, and more so where it is bright.
-    """
-    counts = scale.integer and scale.high - scale.low > MAX_8_BIT and traits.observes == "intensities"
-    if not (noise is None or noise == "auto") or not counts or traits.decimation > 1 or not knows_photons(model):
-        return noise
-    nominal = scale.to_nominal(y)
-    grows = grows_with_signal(nominal, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-    return PoissonGaussian() if grows else noise
-
-
 def posed(
-    y: NDArray[Any], model: Model, traits: Traits, noise: float | PoissonGaussian | str | None, scale: Scale
+    y: NDArray[Any],
+    model: Model,
+    traits: Traits,
+    noise: float | PoissonGaussian | str | None,
+    scale: Scale,
+    *,
+    squares: bool = False,
 ) -> tuple[DataTerm, float, float | PoissonGaussian | None]:
-    """Bind the model to the observation; return the data term, its noise level, and the noise as users know it."""
+    """Bind the model to the observation; return the data term, its noise level, and the noise as users know it.
+
+    With `squares`, f is a square if the noise is not given; else counts that clearly say so have that of photons.
+    """
     if isinstance(noise, str) and noise != "auto":
         raise ValueError(f"noise must be a number, a PoissonGaussian or 'auto'; got {noise!r}")
     if traits.observes == "counts":
@@ -95,7 +85,14 @@ def posed(
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
         return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
+    if (noise is None or noise == "auto") and not squares and _is_of_photons(y, model, traits, scale):
+        noise = PoissonGaussian()
     if isinstance(noise, PoissonGaussian):
+        if not traits.pointwise and not knows_photons(model):
+            raise ValueError(
+                f"noise=PoissonGaussian(...) needs a model that is pointwise or has a poisson_term; for "
+                f"{type(model).__name__} give the standard deviation of the noise as a number"
+            )
         known = estimate_poisson_gaussian(
             scale.to_nominal(y), noise, mask=traits.observed, spatial_ndim=traits.spatial_ndim
         )
@@ -103,28 +100,47 @@ def posed(
             if noise.gain is None and noise.read is None:
                 known = known.raised(noise_behind(traits, 1.0))
             photons = poisson_term_of(model, y, known.moved(scale.gain, scale.offset))
-            if photons is None:
-                raise ValueError(
-                    f"noise=PoissonGaussian(...) needs a model that is pointwise or has a poisson_term; for "
-                    f"{type(model).__name__} give the standard deviation of the noise as a number"
-                )
             return photons, photons.noise, known
         values = y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0))
         stabiliser = Stabiliser.build(values, known)
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
         return term, stabiliser.noise, known
     if noise is None or noise == "auto":
+        if traits.observes == "projections":
+            raise ValueError(
+                f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
+                "standard deviation with noise="
+            )
         estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-        level = noise_behind(traits, estimate.sigma if math.isfinite(estimate.uncertainty) else UNKNOWN_NOISE)
+        level = noise_behind(traits, _safe(estimate))
         return data_term, level, level / scale.gain
     given = check_number(noise, "noise", minimum=0)
-    if given * scale.gain >= 1:
+    if given * scale.gain >= 1 and traits.observes != "projections":
         low, high = scale.working
         raise ValueError(
             f"noise must be below the width of the image's range, {low:g} to {high:g}; got {noise!r}. It is a standard "
             "deviation on the scale that data_range sets, [0, 1] for integers: for 8-bit images write 5/255"
         )
     return data_term, given * scale.gain, given
+
+
+def _safe(estimate: NoiseEstimate) -> float:
+    """Return a noise level that is hardly too low: compression hides noise, but not what it did to the image."""
+    if not math.isfinite(estimate.uncertainty):
+        return UNKNOWN_NOISE
+    return estimate.sigma + estimate.uncertainty * ("JPEG" in estimate.reasons)
+
+
+def _is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
+    """Tell whether these are counts whose noise clearly grows with the signal.
+
+    Counts are integers of more than 8 bits: in 8 bits a curve for the eye was applied. Decimated images are left out,
+    as folded detail passes for noise, and more so where it is bright.
+    """
+    counts = scale.integer and scale.high - scale.low > MAX_8_BIT and traits.observes == "intensities"
+    if not counts or traits.decimation > 1 or not knows_photons(model):
+        return False
+    return grows_with_signal(scale.to_nominal(y), mask=traits.observed, spatial_ndim=traits.spatial_ndim)
 
 
 def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
@@ -138,20 +154,10 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
     return certain if certain > CONTRADICTION * noise else None
 
 
-def raised(
-    described: float | PoissonGaussian | None, before: float, after: float, scale: Scale
-) -> float | PoissonGaussian:
-    """Return the noise as users know it, after its level on the working scale has been raised."""
-    return described.raised(after / before) if isinstance(described, PoissonGaussian) else after / scale.gain
-
-
 def clip_of(
-    clip: object, chosen: tuple[float, float] | None, unit: NDArray[Any], scale: Scale, data_term: DataTerm
+    clip: object, chosen: tuple[float, float] | None, scale: Scale, unit: NDArray[Any], data_term: DataTerm
 ) -> tuple[float, float] | None:
-    """Return the range of the denoiser's input on the working scale.
-
-    It never cuts off what was observed, unless the data term knows that it is noise.
-    """
+    """Return the range of the denoiser's input on the working scale."""
     if clip is None:
         return None
     if not isinstance(clip, str):
@@ -161,8 +167,9 @@ def clip_of(
         return None
     low, high = chosen
     if not scale.is_nominal:
-        finite = unit[np.isfinite(unit)]
-        low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+        # Where black and white come from the data, white is no limit: a star restored to a point is far above it. But
+        # nothing is darker than the darkest that was seen, or else stars would have dark rings.
+        low, high = float(np.nanmin(unit)), math.inf
     return max(low, darkest_of(data_term)), high
 
 
@@ -201,12 +208,14 @@ def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Con
 
 
 def watch_for(
-    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: float | PoissonGaussian | None
+    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, *, bounded: bool
 ) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
     if described is None or (traits.pointwise and isinstance(described, PoissonGaussian)):
         return None
     seen = y if traits.observed is None else y[traits.observed]
-    contrast = float(np.std(seen, dtype=np.float64))
+    # How much an image varies cannot be told from sums of its pixels.
+    contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
     # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
-    return Watch(data_term, traits.observed, noise, contrast, bounded=math.isfinite(darkest_of(data_term)))
+    bounded = bounded and not math.isfinite(darkest_of(data_term))
+    return Watch(data_term, traits.observed, noise, contrast, noise, bounded)

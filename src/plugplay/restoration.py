@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, U
 
 import numpy as np
 
-from plugplay import denoisers, kernels
+from plugplay import kernels
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_choice, check_mask, numeric_array
 from plugplay.io.photons import PhotonCounts, count_ones
@@ -324,7 +324,9 @@ def single_photon(
         sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
     model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
     check_choice(method, "method", ("auto", "one-shot", "loop"))
-    wants_loop = any(options.get(name) is not None for name in _LOOP_OPTIONS)
+    wants_loop = options.get("iteration", "admm") != "admm" or any(
+        options.get(name) is not None for name in _LOOP_OPTIONS
+    )
     if method == "loop" or (method == "auto" and wants_loop):
         return restore(observed, model, **options)
     axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
@@ -334,13 +336,11 @@ def single_photon(
     if axes.image_channel is not None:
         options["channel_axis"] = axes.image_channel + 1  # behind that of ones and trials
         counts = np.moveaxis(counts, -1, axes.image_channel + 1)
-    if options.get("denoiser", "bm3d") == "bm3d":  # the third stage pays most where there is only one call
-        options["denoiser"] = denoisers.get("bm3d", stages=3)
     return restore(counts, StabilisedPhotons.of(model), **options)
 
 
 # Options that only mean something to a loop.
-_LOOP_OPTIONS = ("lam", "schedule", "iteration", "start", "max_iter", "tol", "tune")
+_LOOP_OPTIONS = ("lam", "schedule", "start", "max_iter", "tol", "tune")
 
 
 def _frames_of(bits: NDArray[Any], options: RestoreOptions) -> tuple[NDArray[Any], int]:

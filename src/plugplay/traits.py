@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Leaves", "Observes", "Traits"]
 
-Observes = Literal["intensities", "counts", "complex"]
+Observes = Literal["intensities", "counts", "complex", "projections"]
 Leaves = Literal["white", "coloured", "shot"]
 
 
@@ -26,9 +26,10 @@ class Traits(Fingerprinted):
 
     Attributes
     ----------
-    observes : {"intensities", "counts", "complex"}
-        What an observation holds: values on the scale of the image with Gaussian noise, photon counts, whose
-        statistics the model brings along, or complex samples.
+    observes : {"intensities", "counts", "complex", "projections"}
+        What an observation holds: an image on the scale of the restored one with Gaussian noise, photon counts, whose
+        statistics the model brings along, complex samples, or weighted sums of pixels, which are no image, so that
+        neither noise nor range can be read off them.
     spatial_ndim : int
         Spatial axes of the image, 2 or 3; a further axis holds channels.
     unknowns_per_sample : float
@@ -79,7 +80,7 @@ class Traits(Fingerprinted):
     observed: BoolArray | None = None
 
     def __post_init__(self) -> None:
-        check_choice(self.observes, "traits.observes", ("intensities", "counts", "complex"))
+        check_choice(self.observes, "traits.observes", ("intensities", "counts", "complex", "projections"))
         check_choice(self.leaves, "traits.leaves", ("white", "coloured", "shot"))
         check_integer(self.spatial_ndim, "traits.spatial_ndim", minimum=2)
         check_number(self.unknowns_per_sample, "traits.unknowns_per_sample", above=0)

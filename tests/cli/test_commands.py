@@ -154,7 +154,7 @@ def test_what_people_read(run, tmp_path, noisy):
     assert done.returncode == 0, done.stderr
     for text in ("a.png -> b.tif", "20 x 24, gray, uint8", "chosen: ", "noise 0.", "used: denoiser tv", "lam "):
         assert text in done.stdout
-    assert "a.png: restoring" in done.stderr
+    assert "a.png: restoring 0.0 MP" in done.stderr
     with Image.open(plot) as image:
         assert image.size[0] > 500
 
@@ -167,6 +167,10 @@ def test_depth_on_request_and_loss_announced(run, tmp_path, noisy):
             == 0
         )
         assert io.read(tmp_path / f"{depth}.tif").pixels.dtype == dtype
+    # What is gained by the restoration is not rounded to the old depth first.
+    io.write(tmp_path / "b.png", ImageFile.of((noisy * 255).astype(np.uint8)))
+    assert run("denoise", tmp_path / "b.png", "-o", tmp_path / "b.tif", "--depth", "16", *CHEAP).returncode == 0
+    assert np.unique(io.read(tmp_path / "b.tif").pixels % 257).size > 100
     done = run("denoise", tmp_path / "a.png", "-o", tmp_path / "a.jpg", *CHEAP)
     assert done.returncode == 0
     warned = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
@@ -178,16 +182,23 @@ def test_depth_on_request_and_loss_announced(run, tmp_path, noisy):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("denoise", "a.png", "-o", "a.png"), "is an input and would be overwritten"),
-        (("denoise", "a.png", "-o", "b.png", "--noise", "much"), "--noise takes auto, poisson"),
-        (("denoise", "a.png", "-o", "b.png", "--data-range", "5"), "--data-range takes two numbers"),
-        (("denoise", "a.png", "-o", "b.png", "--denoiser", "bm9d"), "there is no denoiser 'bm9d'; known are"),
+        (("denoise", "a.png", "-o", "a.png"), "--output would overwrite an input, a.png"),
+        (("denoise", "a.png", "-o", "b.png", "--noise", "much"), "--noise: auto, poisson, or a standard deviation"),
+        (("denoise", "a.png", "-o", "b.png", "--data-range", "5"), "--data-range: two numbers"),
+        (("denoise", "a.png", "-o", "b.png", "--denoiser", "bm9d"), "--denoiser: unknown denoiser 'bm9d'; available: "),
         (("deblur", "a.png", "-o", "b.png", "-k", "blob:3"), "neither a file nor one of gaussian:SIGMA"),
-        (("deblur", "a.png", "-o", "b.png"), "Missing option"),
+        (("deblur", "a.png", "-o", "b.png"), "--kernel: which blur is to be undone?"),
+        (("denoise", "a.png"), "--output: where is the result to go?"),
+        (("denoise", "a.png", "-o", "b.png", "--crop", "1,2,3"), "--crop: four numbers"),
+        (("denoise", "a.png", "-o", "b.png", "--strength", "0"), "--strength: a number above 0"),
+        (("denoise", "a.png", "-o", "b.png", "--weights", "a.png"), "--weights: the denoiser 'tv' takes none"),
+        (("denoise", "a.png", "-o", "b.png", "--max-size", "big"), "--max-size: a size such as 500M"),
+        (("denoise", "a.png", "-", "-o", "out"), "- is standard input, beside which"),
+        (("photon", "a.npy", "-o", "b.png", "--data-range", "0,1"), "No such option"),
         (("denoise", "a.png", "c.png", "-o", "b.png"), "several inputs need a folder"),
         (("denoise", "*.gif", "-o", "out"), "no file matches *.gif"),
         (("denoise", "empty", "-o", "out"), "there is nothing to restore in empty"),
-        (("photon", "a.npy", "-o", "b.png", "--bit-order", "up"), "--bit-order is big or little"),
+        (("photon", "a.npy", "-o", "b.png", "--bit-order", "up"), "'up' is not one of 'big', 'little'"),
         (("denoise", "a.png", "-o", "b.png", "--nois", "auto"), "No such option"),
     ],
 )

@@ -36,7 +36,7 @@ def test_json_is_what_available_says():
 
 
 def test_an_extra_that_is_missing_is_named(monkeypatch, capsys):
-    from plugplay.cli import denoisers as command
+    from plugplay.cli import list_denoisers as command
     from plugplay.denoisers import DenoiserInfo
 
     info = DenoiserInfo("net", "a network", "nowhere:Net", "slow", "joint", extra="nosuch")

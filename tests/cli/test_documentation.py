@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from plugplay.cli import images, photon
+from plugplay.cli import contact_sheet, image_commands, photon_command
 from plugplay.cli.app import app
 from plugplay.io import ImageFile, write
 
@@ -21,7 +21,7 @@ def examples():
     yield from (line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines())
     for name in COMMANDS:
         told = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).output
-        yield from re.findall(rf"^ *(plugplay {name} .*? -o .*?) *$", told, re.MULTILINE)
+        yield from re.findall(rf"^ *(plugplay {name} .*?) *$", told, re.MULTILINE)
 
 
 @pytest.mark.parametrize("line", sorted(set(examples())))
@@ -29,9 +29,10 @@ def test_example(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write("psf.fits", ImageFile.of(np.ones((3, 3), np.float32)))
     started = []
-    for module in (images, photon):
-        monkeypatch.setattr(module, "run", lambda common, process, **options: started.append(common))
-    words = shlex.split(line.partition(">")[0])
+    for module in (image_commands, photon_command):
+        monkeypatch.setattr(module, "run", lambda common, verb, **options: started.append(common))
+    monkeypatch.setattr(contact_sheet, "write_contact_sheet", lambda common, *_, **__: started.append(common))
+    words = shlex.split(re.split("[<>|]", line)[0])
     done = CliRunner().invoke(app, words[1:])
     assert done.exit_code == 0, done.output
     assert len(started) == 1

@@ -92,14 +92,23 @@ def test_it_is_a_model(kernel, camera):
     pp.check_model(Blur(kernel), camera[:16, :16], y=Blur(kernel).forward(camera[:16, :16])).raise_if_failed()
 
 
-@pytest.mark.parametrize("own", [Blur, TalkingBlur])
 @pytest.mark.parametrize("options", [{}, {"denoiser": "tv", "tune": "sure", "rng": 0}, {"iteration": "hqs"}])
-def test_it_gets_the_parameters_and_the_treatment_of_the_built_in(own, kernel, blurred, options):
-    mine = pp.restore(blurred, own(kernel), **options)
+def test_it_gets_the_parameters_and_the_treatment_of_the_built_in(kernel, blurred, options):
+    mine = pp.restore(blurred, TalkingBlur(kernel), **options)
     built_in = pp.restore(blurred, pp.models.Deblurring(kernel), **options)
     for name in ("lam", "schedule", "tol", "max_iter", "noise", "clip", "denoiser", "prepared", "last_sigma"):
         assert getattr(mine.parameters, name) == getattr(built_in.parameters, name), name
     np.testing.assert_allclose(mine.image, built_in.image, atol=2e-3)
+
+
+def test_a_silent_model_gets_cautious_parameters(kernel, blurred, camera):
+    """Without a spectrum lambda cannot follow from it; everything else is the same."""
+    silent = pp.restore(blurred, Blur(kernel), noise=0.02)
+    built_in = pp.restore(blurred, pp.models.Deblurring(kernel), noise=0.02)
+    assert silent.parameters.lam == pytest.approx(0.45 * 0.02**2)
+    assert silent.parameters.prepared == built_in.parameters.prepared
+    x = camera[:64, :64]
+    assert pp.psnr(silent.image, x) > pp.psnr(built_in.image, x) - 0.3
 
 
 def test_silent_models_are_measured(kernel, blurred):

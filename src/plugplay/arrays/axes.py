@@ -27,7 +27,7 @@ class Axes:
     spatial_ndim : int
         Spatial axes, 2 or 3.
     leading : int
-        Axes before the spatial ones, such as that of frames.
+        Axes before the spatial ones, such as that of frames; -1 if an image becomes a vector of samples.
     channel : int or None
         The axis of the channels, counted from 0; None if there are none.
     guessed : bool
@@ -64,7 +64,7 @@ class Axes:
             return cls(spatial_ndim, leading, _axis(channel_axis, shape, name))
         if len(shape) == rank:
             return cls(spatial_ndim, leading, None)
-        if len(shape) == rank + 1 and shape[-1] in _COLOURS and min(shape[leading:-1]) > max(_COLOURS):
+        if len(shape) == rank + 1 and shape[-1] in _COLOURS and min(shape[max(leading, 0) : -1]) > max(_COLOURS):
             return cls(spatial_ndim, leading, rank, guessed=True)
         hint = ""
         if len(shape) == rank + 1:
@@ -90,8 +90,8 @@ class Axes:
     @property
     def image_channel(self) -> int | None:
         """The axis of the channels in the restored image, from which the leading axes are gone."""
-        if self.channel is None:
-            return None
+        if not self.channel:  # none, or in front of everything
+            return self.channel
         return max(self.channel - self.leading, 0)
 
 

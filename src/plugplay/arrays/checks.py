@@ -28,9 +28,6 @@ __all__ = [
     "numeric_array",
 ]
 
-# The squares of a whole image of such values still have a sum.
-MAX_PIXEL = 1e140
-
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -67,8 +64,6 @@ def float_image(value: ArrayLike, name: str, *, finite: bool = True, spatial_ndi
         array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
     if finite:
         check_finite(array, name)
-        if array.dtype == np.float64 and array.size and max(abs(array.max()), abs(array.min())) > MAX_PIXEL:
-            raise ValueError(f"{name} has values beyond {MAX_PIXEL:g}, whose squares are no numbers any more")
     return array
 
 

@@ -12,10 +12,10 @@ import typer
 from plugplay import __version__
 from plugplay.cli.check_denoiser import check_denoiser
 from plugplay.cli.demo import demo
-from plugplay.cli.denoisers import denoisers
-from plugplay.cli.images import deblur, denoise, inpaint, upscale
+from plugplay.cli.image_commands import deblur, denoise, inpaint, upscale
+from plugplay.cli.list_denoisers import denoisers
 from plugplay.cli.options import UsageError
-from plugplay.cli.photon import photon
+from plugplay.cli.photon_command import photon
 
 __all__ = ["app", "main"]
 
@@ -50,12 +50,16 @@ def _root(
 
 def main() -> None:
     """Run the command line; expected errors are one line on standard error."""
-    # tifffile reports damaged files on its own; here every error is told once, by us.
-    logging.getLogger("tifffile").addHandler(logging.NullHandler())
+    if "--debug" not in sys.argv:
+        # Libraries log what they find odd about files; here every error is told once, by us.
+        logging.getLogger().addHandler(logging.NullHandler())
     try:
         app()
     except (ValueError, TypeError, OSError) as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"plugplay: {error}", err=True)
+        from plugplay.cli.notices import one_line
+        from plugplay.cli.terminal import err
+
+        err(f"plugplay: {one_line(error)}")
         sys.exit(2 if isinstance(error, UsageError) else 1)

@@ -1,111 +1,36 @@
-"""Many files, one after another: what is done is skipped, what fails is reported, what is written is complete."""
+"""Many files: what is done is skipped, what fails is reported, what is written is complete."""
 
 from __future__ import annotations
 
 import signal
 import sys
-import time
-import traceback
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from plugplay.cli.jobs import Job, collect, companion
-from plugplay.cli.options import Common, Depth, UsageError, numbers
+from plugplay.cli.jobs import STANDARD, Job, collect, is_report
+from plugplay.cli.options import Common, UsageError
+from plugplay.cli.targets import check_targets
+from plugplay.cli.terminal import err, out
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from plugplay.cli.outcomes import Outcome
+    from plugplay.cli.planning import Verb
+    from plugplay.cli.tasks import Task
 
-    from numpy.typing import NDArray
+__all__ = ["run", "serially"]
 
-    from plugplay.io import ImageFile
-    from plugplay.pnp.results import Result
-    from plugplay.restoration import RestoreOptions
-
-__all__ = ["Outcome", "Product", "Runner", "run"]
-
-SOME_FAILED, USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
-
-
-@dataclass(frozen=True)
-class Product:
-    """What a command made of one file.
-
-    Attributes
-    ----------
-    image : ImageFile
-        What is to be written.
-    before : array
-        The first page before the restoration, for the report.
-    results : tuple of Result
-        One for each page.
-    """
-
-    image: ImageFile
-    before: NDArray[Any]
-    results: tuple[Result, ...]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one file."""
-
-    job: Job
-    status: str
-    error: str | None = None
-    product: Product | None = None
-    quality: tuple[dict[str, float | None], ...] = ()
-    seconds: float = 0.0
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass
-class Runner:
-    """The options of one page's restoration, for the job at hand."""
-
-    common: Common
-    job: Job
-    label: str
-    data_range: tuple[float, float] | None
-    usual_limit: int | None = None
-    reference: ImageFile | None = None
-    warned: list[str] = field(default_factory=list)
-
-    def restore(
-        self,
-        restore: Callable[[RestoreOptions], Result],
-        *,
-        page: int = 0,
-        pages: int = 1,
-        reference: NDArray[Any] | None = None,
-    ) -> Result:
-        """Call `restore` with the common options and a progress bar."""
-        from plugplay.cli.progress import Progress
-
-        label = self.label if pages == 1 else f"{self.label}, page {page + 1}/{pages}"
-        with Progress(limit=self.common.max_iter or self.usual_limit, label=label) as progress:
-            return restore(
-                {
-                    "denoiser": self.common.denoiser,
-                    "max_iter": self.common.max_iter,
-                    "workers": self.common.workers,
-                    "reference": reference,
-                    "callback": progress.update,
-                }
-            )
+SOME_FAILED, USAGE, DOUBTFUL, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
 
 def run(
     common: Common,
-    process: Callable[[Runner], Product],
+    verb: Verb,
     *,
     accepts: Callable[[Path], bool] | None = None,
     suffix: str | None = None,
-    usual_limit: int | None = None,
 ) -> None:
     """Process every input file and leave with the exit code that tells how it went.
 
@@ -113,21 +38,20 @@ def run(
     ----------
     common : Common
         The shared options.
-    process : callable
-        Makes a product of one job.
+    verb : Verb
+        What the command is about.
     accepts : callable, optional
         Which files of a folder are inputs; by default image files.
     suffix : str, optional
         Ending of results in a folder unless the user asks for another; by default that of the source.
-    usual_limit : int, optional
-        How many iterations the progress bar expects.
     """
-    from plugplay import denoisers, io
-    from plugplay.cli import report
+    from plugplay import io
+    from plugplay.cli.planning import Settings
+    from plugplay.cli.sinks import Sink
+    from plugplay.cli.tasks import Task
 
-    data_range = numbers(common.data_range, "--data-range", float)
-    if common.denoiser not in denoisers.available():
-        raise UsageError(f"there is no denoiser {common.denoiser!r}; known are {', '.join(denoisers.available())}")
+    if common.output is None:
+        raise UsageError("--output: where is the result to go? Give a file, a folder, or -")
     jobs = collect(
         common.inputs,
         common.output,
@@ -135,93 +59,74 @@ def run(
         writable=io.is_image_name,
         suffix=common.suffix or suffix,
     )
-    if common.plot is not None and len(jobs) > 1 and common.plot.suffix:
-        raise UsageError(f"several inputs need a folder for their plots, but --plot is the file {common.plot}")
-    signal.signal(signal.SIGTERM, _terminate)
-    outcomes: list[Outcome] = []
+    task = Task(
+        verb,
+        Settings.of(common),
+        Sink(common.depth, common.suffix or suffix),
+        plot=common.plot,
+        overwrite=common.overwrite,
+        quiet=common.quiet,
+        debug=common.debug,
+    )
+    _check_paths(task, jobs)
+    if common.dry_run:
+        for job in jobs:
+            out(task.rehearse(job))
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        for number, job in enumerate(jobs):
-            label = str(job.relative) if len(jobs) == 1 else f"[{number + 1}/{len(jobs)}] {job.relative}"
-            outcome = _one(Runner(common, job, label, data_range, usual_limit), process, several=len(jobs) > 1)
-            outcomes.append(outcome)
-            report.show(outcome, common)
-    except KeyboardInterrupt:
-        done = sum(outcome.status != "failed" for outcome in outcomes)
-        _say(f"interrupted: {done} of {len(jobs)} done; the same command goes on from here")
-        raise typer.Exit(INTERRUPTED) from None
+        code = _all_done(serially(task, jobs), jobs, common)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    raise typer.Exit(code)
+
+
+def serially(task: Callable[[Job], Outcome], jobs: Iterable[Job]) -> Iterator[Outcome]:
+    """Do one job after another, each when its outcome is asked for; other executors take its place."""
+    return map(task, jobs)
+
+
+def _all_done(outcomes: Iterator[Outcome], jobs: list[Job], common: Common) -> int:
+    """Report the outcomes as they come, and return the exit code."""
+    from plugplay.cli.reporting import Reporter
+
+    reporter = Reporter(
+        json=common.json,
+        quiet=common.quiet,
+        verbose=common.verbose,
+        standard_output_taken=common.output == STANDARD,
+    )
+    try:
+        for outcome in outcomes:
+            reporter.show(outcome)
+    except (KeyboardInterrupt, SystemExit) as end:
+        interrupted = isinstance(end, KeyboardInterrupt)
+        what = "interrupted" if interrupted else "terminated"
+        err(f"{what}: {reporter.finished} of {len(jobs)} done; rerun to resume")
+        return INTERRUPTED if interrupted else TERMINATED
     if len(jobs) > 1:
-        report.summary(outcomes, common)
-    if any(outcome.status == "failed" for outcome in outcomes):
-        raise typer.Exit(SOME_FAILED)
+        reporter.summary()
+    if reporter.failed:
+        return SOME_FAILED
+    return DOUBTFUL if common.strict and reporter.doubtful else 0
 
 
-def _one(runner: Runner, process: Callable[[Runner], Product], *, several: bool) -> Outcome:
-    """Process one job; whatever goes wrong concerns this one only."""
-    from plugplay import io
-    from plugplay.cli import report
-
-    common, job, began = runner.common, runner.job, time.perf_counter()
-    if job.target.exists() and not common.overwrite:
-        return Outcome(job, "skipped")
-    try:
-        with _shown_warnings(runner.warned):
-            if not io.is_image_name(job.target):
-                raise ValueError(f"{job.target}: name an output format, e.g. with --format png")
-            if common.reference is not None:
-                path = companion(common.reference, job, "reference", io.is_image_name)
-                runner.reference = io.read(path)
-            product = process(runner)
-            image = _in_depth(product.image, common.depth)
-            job.target.parent.mkdir(parents=True, exist_ok=True)
-            io.write(job.target, image)
-            quality = report.quality(product, runner.reference)
-            if common.plot is not None:
-                folder = several or not common.plot.suffix
-                plot = common.plot / job.relative.with_suffix(".png") if folder else common.plot
-                report.write_plot(plot, product, runner.reference)
-    except Exception as error:  # a decoder, a denoiser, a plug-in: the other files must not suffer for it
-        if common.debug:
-            traceback.print_exc()
-        return Outcome(job, "failed", error=_one_line(error), warnings=tuple(runner.warned))
-    seconds = time.perf_counter() - began
-    return Outcome(job, "restored", None, product, quality, seconds, tuple(runner.warned))
-
-
-def _in_depth(image: ImageFile, depth: Depth) -> ImageFile:
-    if depth is Depth.SAME:
-        return image
-    return image.converted({Depth.INTEGER8: "u1", Depth.INTEGER16: "u2", Depth.FLOAT32: "f4"}[depth])
-
-
-@contextmanager
-def _shown_warnings(kept: list[str]) -> Iterator[None]:
-    """Show warnings as single lines when they arise, before anything is written, and keep their texts."""
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = " ".join(str(message).split())
-        if text not in kept:
-            kept.append(text)
-            _say(f"warning: {text}")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show
-        yield
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        text = f"{error.filename}: {error.strerror}"
-    known = isinstance(error, ValueError | TypeError | OSError)
-    return text if known and text else f"{type(error).__name__}: {text}".removesuffix(": ")
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+def _check_paths(task: Task, jobs: list[Job]) -> None:
+    """Refuse to overwrite what is read or what is written; nothing has been done so far."""
+    plots = [(job, plot) for job in jobs if (plot := task.plot_of(job)) is not None]
+    if task.plot is not None and task.plot.suffix and len(jobs) > 1:
+        raise UsageError(f"--plot: several inputs need a folder for their plots, but {task.plot} is a file")
+    sources = [("an input", job.source) for job in jobs if job.source is not None]
+    sources += [(f"the file of {option}", path) for job in jobs for option, path in task.files_of(job)]
+    targets = [("--output", job.target) for job in jobs if job.target is not None]
+    check_targets([*targets, *(("--plot", plot) for _, plot in plots)], sources)
+    for _, plot in plots:
+        if plot.suffix.lower() != ".png":
+            raise UsageError(f"--plot: a PNG file or a folder is needed; got {plot}")
+        if plot.exists() and not task.overwrite and not is_report(plot):
+            raise UsageError(f"--plot: {plot} exists and is not a report; --overwrite replaces it")
 
 
 def _terminate(*_: object) -> None:
     # Leaves through the same cleaning-up as any error, so that no half-written file stays behind.
-    raise SystemExit(TERMINATED)
+    sys.exit(TERMINATED)

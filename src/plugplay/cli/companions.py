@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,53 +13,73 @@ if TYPE_CHECKING:
 
     from plugplay.io import ImageFile
 
-__all__ = ["mask_of", "mask_pages", "reference_pages", "usable"]
+__all__ = ["check_pages", "cropped", "mask_pages", "observed_where_white"]
+
+# A mask is observed where it is as white as its brightest pixel, less this margin for what compression does to white.
+WHITE = 0.9
+# A mask with fewer observed pixels than this share is questioned, ...
+MIN_OBSERVED = 0.1
+# ... and one with more pixels than this share that are neither black nor white.
+MAX_GRAY = 0.3
 
 
-def mask_of(pages: NDArray[Any], *, colour: bool) -> NDArray[np.bool_]:
-    """Return masks, ``(N, H, W)``, from images of them: True where brighter than half of the brightest pixel.
+def mask_pages(mask: ImageFile, path: Path) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return masks, ``(N, H, W)``, from images of them, and what is questionable about them."""
+    from plugplay.io import printable
 
-    Half of the brightest, because masks are saved as 0 and 1 as often as 0 and 255, and JPEG blurs their edges.
+    observed, gray = observed_where_white(mask.pages, colour=mask.colour)
+    doubts = []
+    share = float(observed.mean())
+    if share < MIN_OBSERVED:
+        doubts.append(
+            f"{printable(path)}: {100 * (1 - share):.0f} % of the pixels are missing by this mask; white means "
+            "observed (is it inverted?)"
+        )
+    if gray > MAX_GRAY:
+        doubts.append(
+            f"{printable(path)} does not look like a mask: {100 * gray:.0f} % of its pixels are neither black nor "
+            "white; all that is not white counts as missing"
+        )
+    return observed, doubts
+
+
+def observed_where_white(pages: NDArray[Any], *, colour: bool) -> tuple[NDArray[np.bool_], float]:
+    """Return True where an image of a mask is white, and the share of pixels that are neither white nor black.
+
+    White is the brightest pixel, because masks are saved as 0 and 1 as often as 0 and 255. A soft edge is partly
+    missing, so that everything but white counts as missing.
+
+    Examples
+    --------
+    >>> observed_where_white(np.array([[[0, 128, 251, 255]]], np.uint8), colour=False)
+    (array([[[False, False,  True,  True]]]), 0.25)
     """
-    gray = pages.mean(axis=-1) if colour else pages
-    brightest = gray.max()
+    gray = pages.mean(axis=-1, dtype=np.float32) if colour else pages
+    brightest = float(gray.max())
     if not brightest > 0:
         raise ValueError("the mask is black everywhere: white means observed")
-    observed: NDArray[np.bool_] = gray > brightest / 2
-    return observed
+    observed: NDArray[np.bool_] = gray >= WHITE * brightest
+    between = ~observed & (gray > (1 - WHITE) * brightest)
+    return observed, float(between.mean())
 
 
-def mask_pages(mask: ImageFile, image: ImageFile) -> NDArray[np.bool_]:
-    """Return the masks of the pages of an image: one for all, or one for each."""
-    masks = mask_of(mask.pages, colour=mask.colour)
-    if masks.shape[0] not in (1, image.pages.shape[0]) or masks.shape[1:] != image.pages.shape[1:3]:
-        raise ValueError(f"the mask has the shape {masks.shape[1:]}, but the image has {image.pages.shape[1:3]}")
-    return masks
+def cropped(image: ImageFile, box: tuple[int, int, int, int], *, factor: int = 1) -> ImageFile:
+    """Return a part of an image; a reference is larger than what it belongs to by `factor`.
+
+    Coordinates in FITS headers and the other parts of such files belong to the whole image and are left out.
+    """
+    x, y, width, height = (factor * number for number in box)
+    rows, columns = image.pages.shape[1:3]
+    if x + width > columns or y + height > rows:
+        raise ValueError(f"--crop {','.join(map(str, box))} reaches beyond the image, which is {columns} x {rows}")
+    axis = image.pixels.ndim - 2 - image.colour
+    part = (*[slice(None)] * axis, slice(y, y + height), slice(x, x + width))
+    alpha = None if image.alpha is None else image.alpha[part]
+    metadata = replace(image.metadata, header=None, parts=())
+    return replace(image, pixels=np.ascontiguousarray(image.pixels[part]), alpha=alpha, metadata=metadata)
 
 
-def usable(pixels: NDArray[Any], mask: NDArray[np.bool_] | None) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Return pixels without NaN, and a mask in which those that were NaN are missing; None if none is."""
-    finite = np.isfinite(pixels)
-    if finite.all():
-        return pixels, mask
-    from plugplay.arrays.masks import fill_from_nearest
-
-    observed = finite if mask is None else finite & (mask if pixels.ndim == 2 else mask[..., None])
-    return fill_from_nearest(np.where(finite, pixels, 0), finite), observed
-
-
-def reference_pages(reference: ImageFile | None, image: ImageFile) -> list[NDArray[Any]] | None:
-    """Return the references of the pages of an image, in the units in which results come back."""
-    if reference is None:
-        return None
-    if reference.pages.shape[0] not in (1, image.pages.shape[0]) or reference.colour != image.colour:
-        raise ValueError(
-            f"the reference has the shape {reference.pixels.shape}, which does not go with {image.pixels.shape}"
-        )
-    # Fluxes and counts of the same type are on the same scale; other types have their own black and white.
-    same = reference.pixels.dtype == image.pixels.dtype
-    unit = reference.unit_pages(image.data_range if same else None)
-    if image.pixels.dtype.kind != "f":
-        return list(unit)
-    low, high = image.data_range
-    return list(unit * (high - low) + low)
+def check_pages(what: str, found: int, pages: int) -> None:
+    """Accept one companion for all pages, or one for each."""
+    if found not in (1, pages):
+        raise ValueError(f"the {what} has {found} pages, but the image has {pages}: one is needed, or one for each")

@@ -27,7 +27,9 @@ def demo(
     Example: plugplay demo --out /tmp/demo
     """
     import plugplay as pp
-    from plugplay.cli.progress import Progress
+    from plugplay.cli.checkpoints import Checkpoint
+    from plugplay.cli.progress_display import Display
+    from plugplay.cli.restoring import finish
 
     image = _photograph()
     camera = pp.models.Deblurring(pp.kernels.motion(17, 30), boundary="unknown")
@@ -36,8 +38,9 @@ def demo(
     truth = image[rows // 2 : rows // 2 + blurred.shape[0], columns // 2 : columns // 2 + blurred.shape[1]]
 
     typer.echo(f"A photograph of {truth.shape[0]} x {truth.shape[1]} pixels, blurred by motion, with noise 3/255.")
-    with Progress(limit=40, label=f"restoring with {denoiser}") as progress:
-        result = pp.deblur(blurred, camera.kernel, denoiser=denoiser, reference=truth, callback=progress.update)
+    plan = pp.prepare(blurred, camera, denoiser=denoiser, reference=truth)
+    with Display(denoiser, plan.parameters, pixels=truth.size) as display:
+        result = finish(plan, display, Checkpoint(None, "", 0))
     before, after = pp.psnr(blurred, truth), pp.psnr(result.image, truth)
     typer.echo(f"PSNR before {before:.2f} dB, after {after:.2f} dB, {len(result.history)} iterations.")
     typer.echo(str(result.status))

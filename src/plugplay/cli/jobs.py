@@ -1,15 +1,21 @@
-"""Which files are to be restored, and where the results go."""
+"""What is to be done: which files are restored, where the results go, and which files go along with them."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from plugplay.cli.options import UsageError
 
-__all__ = ["Job", "collect", "companion"]
+__all__ = ["REPORT_MARK", "STANDARD", "Job", "collect", "companion", "is_report"]
+
+STANDARD = "-"
+
+# Written into every PNG that reports, in the first text chunk: such a file is not an image to restore.
+REPORT_MARK = b"plugplay report"
 
 
 @dataclass(frozen=True)
@@ -18,20 +24,39 @@ class Job:
 
     Attributes
     ----------
-    source, target : Path
-        What is read and what is written.
+    source, target : Path or None
+        What is read and what is written; None is standard input and standard output.
     relative : Path
         The name of the source within the folder that was given, by which masks and references are found.
+    number, count : int
+        Its place among all jobs.
     """
 
-    source: Path
-    target: Path
+    source: Path | None
+    target: Path | None
     relative: Path
+    number: int = 1
+    count: int = 1
+
+    @property
+    def label(self) -> str:
+        """How progress calls it."""
+        return str(self.relative) if self.count == 1 else f"[{self.number}/{self.count}] {self.relative}"
+
+    @property
+    def source_name(self) -> str:
+        """The name of what is read."""
+        return "standard input" if self.source is None else str(self.source)
+
+    @property
+    def target_name(self) -> str:
+        """The name of what is written."""
+        return "standard output" if self.target is None else str(self.target)
 
 
 def collect(
     inputs: Sequence[str],
-    output: Path,
+    output: str,
     *,
     accepts: Callable[[Path], bool],
     writable: Callable[[Path], bool],
@@ -42,33 +67,43 @@ def collect(
     Parameters
     ----------
     inputs : sequence of str
-        Files, folders or globs.
-    output : Path
-        A file for a single input, else a folder, in which folders keep their inner structure.
+        Files, folders or globs; ``-`` alone is standard input.
+    output : str
+        A file for a single input, else a folder, in which folders keep their inner structure; ``-`` is standard
+        output.
     accepts, writable : callable
         Whether a file in a folder is an input, and whether a name is that of an output file.
     suffix : str, optional
         Ending of the results in a folder; by default that of the source.
     """
+    if STANDARD in inputs:
+        return [_from_standard_input(inputs, output, writable)]
     found = [pair for text in inputs for pair in _expanded(text, output, accepts)]
     if not found:
         raise UsageError(f"there is nothing to restore in {', '.join(inputs)}")
     single = len(found) == 1 and not Path(inputs[0]).is_dir()
-    if single and output.suffix and not writable(output) and not output.is_dir():
-        raise UsageError(f"--output {output}: files that end in {output.suffix} cannot be written")
-    if single and writable(output) and not output.is_dir():
-        source, relative = found[0]
-        jobs = [Job(source, output, relative)]
-    else:
-        if output.is_file() or (writable(output) and not output.is_dir()):
-            raise UsageError(f"several inputs need a folder for their results, but --output is the file {output}")
-        ending = None if suffix is None else "." + suffix.lstrip(".")
-        jobs = [
-            Job(source, output / (relative if ending is None else relative.with_suffix(ending)), relative)
-            for source, relative in found
-        ]
-    _check_targets(jobs)
-    return jobs
+    if output == STANDARD:
+        if not single:
+            raise UsageError("--output - takes one result, but there are several inputs or a folder")
+        return [Job(found[0][0], None, found[0][1])]
+    target = Path(output)
+    if single and target.suffix and not writable(target) and not target.is_dir():
+        raise UsageError(f"--output {output}: files that end in {target.suffix} cannot be written")
+    if single and writable(target) and not target.is_dir():
+        return [Job(found[0][0], target, found[0][1])]
+    if target.is_file() or (writable(target) and not target.is_dir()):
+        raise UsageError(f"--output: several inputs need a folder for their results, but {output} is a file")
+    ending = None if suffix is None else "." + suffix.lstrip(".")
+    return [
+        Job(
+            source,
+            target / (relative if ending is None else relative.with_suffix(ending)),
+            relative,
+            number + 1,
+            len(found),
+        )
+        for number, (source, relative) in enumerate(found)
+    ]
 
 
 def companion(path: Path, job: Job, what: str, accepts: Callable[[Path], bool]) -> Path:
@@ -86,33 +121,52 @@ def companion(path: Path, job: Job, what: str, accepts: Callable[[Path], bool]) 
     return namesakes[0]
 
 
-def _expanded(text: str, output: Path, accepts: Callable[[Path], bool]) -> Iterable[tuple[Path, Path]]:
+def _from_standard_input(inputs: Sequence[str], output: str, writable: Callable[[Path], bool]) -> Job:
+    if len(inputs) > 1:
+        raise UsageError("- is standard input, beside which there can be no other input")
+    if output == STANDARD:
+        return Job(None, None, Path("standard input"))
+    target = Path(output)
+    if target.is_dir() or not writable(target):
+        raise UsageError(f"--output {output}: what comes from standard input needs a file name, such as clean.png")
+    return Job(None, target, Path("standard input"))
+
+
+def _expanded(text: str, output: str, accepts: Callable[[Path], bool]) -> Iterable[tuple[Path, Path]]:
     path = Path(text)
     if path.is_dir():
-        results = output.resolve()
-        for source in sorted(path.rglob("*")):
-            hidden = any(part.startswith(".") for part in source.relative_to(path).parts)
-            inside = results != path.resolve() and source.resolve().is_relative_to(results)
-            if source.is_file() and accepts(source) and not hidden and not inside:
-                yield source, source.relative_to(path)
-    elif not path.exists() and glob.has_magic(text):
+        yield from _inside(path, output, accepts)
+    elif not os.path.lexists(path) and glob.has_magic(text):
         matches = sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - Path.glob wants a folder to start from
         if not matches:
             raise UsageError(f"no file matches {text}")
         for match in map(Path, matches):
-            if match.is_file():
+            if not match.is_dir() and not is_report(match):
                 yield match, Path(match.name)
     else:
         yield path, Path(path.name)  # a file that is missing fails when its turn comes
 
 
-def _check_targets(jobs: list[Job]) -> None:
-    sources = {job.source.resolve() for job in jobs}
-    targets: dict[Path, Path] = {}
-    for job in jobs:
-        target = job.target.resolve()
-        if target in sources:
-            raise UsageError(f"{job.target} is an input and would be overwritten; choose another --output")
-        if target in targets:
-            raise UsageError(f"{targets[target]} and {job.source} would both be written to {job.target}")
-        targets[target] = job.source
+def _inside(folder: Path, output: str, accepts: Callable[[Path], bool]) -> Iterator[tuple[Path, Path]]:
+    """Yield the inputs in a folder: neither hidden files, nor earlier results, nor reports about them."""
+    results = Path(os.path.realpath(output))
+    apart = results != Path(os.path.realpath(folder))
+    for source in sorted(folder.rglob("*")):
+        relative = source.relative_to(folder)
+        if any(part.startswith(".") for part in relative.parts) or not accepts(source) or source.is_dir():
+            continue
+        if apart and Path(os.path.realpath(source)).is_relative_to(results):
+            continue
+        if not is_report(source):
+            yield source, relative
+
+
+def is_report(path: Path) -> bool:
+    """Tell whether a file is one of our plots or contact sheets."""
+    try:
+        if path.suffix.lower() != ".png" or not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return REPORT_MARK in stream.read(512)
+    except OSError:  # its turn comes, and then it fails
+        return False

@@ -8,23 +8,19 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
-
-if TYPE_CHECKING:
-    from plugplay.noise.growing import PoissonGaussian
 
 __all__ = [
     "Boundary",
     "Common",
     "Depth",
-    "KernelOption",
+    "ImageCommon",
+    "IterationName",
     "MaskOption",
-    "NoiseOption",
+    "Tuning",
     "UsageError",
-    "noise_level",
-    "numbers",
     "takes_common",
 ]
 
@@ -50,6 +46,22 @@ class Boundary(StrEnum):
     CIRCULAR = "circular"
 
 
+class IterationName(StrEnum):
+    """How a pass combines the model's step and the denoiser's."""
+
+    ADMM = "admm"
+    HQS = "hqs"
+    PGD = "pgd"
+    FISTA = "fista"
+    RED = "red"
+
+
+class Tuning(StrEnum):
+    """How the automatic lambda is refined."""
+
+    SURE = "sure"
+
+
 _FILES, _RUN, _REPORT = "Files", "Restoration", "Reports"
 
 
@@ -58,22 +70,35 @@ class Common:
     """What every restoring command is told."""
 
     inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT...", help="Files, folders or globs.", show_default=False)
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Files, folders or globs; - is standard input.", show_default=False),
     ]
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="A file, or a folder for several results.", show_default=False)
-    ]
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="A file, a folder for several results, or - for standard output. Needed.",
+            show_default=False,
+        ),
+    ] = None
     denoiser: Annotated[str, typer.Option(help="The prior, by name.", rich_help_panel=_RUN)] = "bm3d"
+    weights: Annotated[Path | None, typer.Option(help="Weight file of a learned denoiser.", rich_help_panel=_RUN)] = (
+        None
+    )
+    strength: Annotated[
+        float, typer.Option(help="Above 1 for a smoother image, below for a sharper one.", rich_help_panel=_RUN)
+    ] = 1.0
+    iteration: Annotated[
+        IterationName, typer.Option(help="The algorithm; admm is the paper's.", rich_help_panel=_RUN)
+    ] = IterationName.ADMM
     max_iter: Annotated[
         int | None, typer.Option(min=1, help="Limit of iterations; chosen if not given.", rich_help_panel=_RUN)
     ] = None
-    data_range: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="Values that mean black and white, e.g. 0,4095. Found if not given.",
-            rich_help_panel=_RUN,
-        ),
+    tol: Annotated[
+        float | None,
+        typer.Option(min=0, help="Change per iteration at which to stop; chosen if not given.", rich_help_panel=_RUN),
     ] = None
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads; all cores if not given.", rich_help_panel=_RUN)
@@ -81,11 +106,20 @@ class Common:
     depth: Annotated[Depth, typer.Option(help="Depth of the written pixels.", rich_help_panel=_FILES)] = Depth.SAME
     suffix: Annotated[
         str | None,
-        typer.Option("--format", help="Format of results in a folder, e.g. png or tif.", rich_help_panel=_FILES),
+        typer.Option(
+            "--format",
+            help="Format of results in a folder or on standard output, e.g. png or tif.",
+            rich_help_panel=_FILES,
+        ),
     ] = None
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Do finished results again.", rich_help_panel=_FILES)
+        bool,
+        typer.Option("--overwrite", help="Replace results, whoever made them.", rich_help_panel=_FILES),
     ] = False
+    max_size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory that a file may ask for, e.g. 12G.", rich_help_panel=_FILES),
+    ] = None
     reference: Annotated[
         Path | None,
         typer.Option(help="The true image, or a folder of them: PSNR and SSIM are reported.", rich_help_panel=_REPORT),
@@ -103,17 +137,50 @@ class Common:
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Report everything that was used.", rich_help_panel=_REPORT)
     ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and errors only.", rich_help_panel=_REPORT)] = (
+        False
+    )
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; write nothing.", rich_help_panel=_REPORT)
+    ] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 3 if a result is doubtful.", rich_help_panel=_REPORT)
+    ] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", rich_help_panel=_REPORT)] = False
 
 
-NoiseOption = Annotated[
-    str,
-    typer.Option(
-        metavar="LEVEL",
-        help="Noise on the scale [0, 1]: auto, a standard deviation like 5/255 or 0.02, poisson or poisson:GAIN,READ.",
-        rich_help_panel=_RUN,
-    ),
-]
+@dataclass(frozen=True)
+class ImageCommon(Common):
+    """What the commands that restore images are told as well."""
+
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="LEVEL",
+            help="Noise on the scale [0, 1]: auto, a standard deviation like 5/255 or 0.02, poisson or "
+            "poisson:GAIN,READ.",
+            rich_help_panel=_RUN,
+        ),
+    ] = "auto"
+    data_range: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="Values that mean black and white, e.g. 0,4095. By default the range of integers, 0,1 for floats.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None
+    tune: Annotated[
+        Tuning | None,
+        typer.Option(help="Refine lambda by Stein's risk estimate: ten more restorations.", rich_help_panel=_RUN),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of --tune.", rich_help_panel=_RUN)] = 0
+    crop: Annotated[
+        str | None,
+        typer.Option(metavar="X,Y,W,H", help="Restore this part only, for trials.", rich_help_panel=_FILES),
+    ] = None
+
+
 MaskOption = Annotated[
     Path | None,
     typer.Option(
@@ -121,88 +188,36 @@ MaskOption = Annotated[
         rich_help_panel=_RUN,
     ),
 ]
-KernelOption = Annotated[
-    str,
-    typer.Option(
-        "--kernel",
-        "-k",
-        help="The blur: gaussian:1.6, disk:5, motion:15,30, box:9, or an image, NPY or FITS file.",
-        show_default=False,
-    ),
-]
 
 
 def takes_common(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `Common`, which it receives as its first argument."""
+    """Give a command the options of `Common` or `ImageCommon`, whichever its first argument, ``common``, is."""
+    own_hints = get_type_hints(command, include_extras=True)
+    kind = own_hints["common"]
+    shared = {field.name: field for field in fields(kind)}
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
-        common = Common(**{field.name: values.pop(field.name) for field in fields(Common)})
+        common = kind(**{name: values.pop(name) for name in shared})
         command(common, **values)
 
-    hints = get_type_hints(Common, include_extras=True)
-    shared = [
+    hints = get_type_hints(kind, include_extras=True)
+    common_parameters = [
         inspect.Parameter(
-            field.name,
+            name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            annotation=hints[name],
         )
-        for field in fields(Common)
+        for name, field in shared.items()
     ]
-    own_hints = get_type_hints(command, include_extras=True)
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[name])
         for name, parameter in inspect.signature(command).parameters.items()
         if name != "common"
     ]
     # typer reads the signature; input and output come first, then what the command is about.
-    parameters = [*shared[:2], *own, *shared[2:]]
+    parameters = [*common_parameters[:2], *own, *common_parameters[2:]]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
-
-
-def noise_level(text: str) -> float | PoissonGaussian | None:
-    """Return what ``auto``, ``5/255``, ``0.02``, ``poisson`` or ``poisson:0.01,0.02`` stands for; None is automatic.
-
-    Examples
-    --------
-    >>> noise_level("auto"), noise_level("51/255"), noise_level("poisson:0.01,0.02")
-    (None, 0.2, PoissonGaussian(gain=0.01, read=0.02, offset=0.0))
-    """
-    if text == "auto":
-        return None
-    word, colon, rest = text.partition(":")
-    if word == "poisson":
-        from plugplay.noise.growing import PoissonGaussian
-
-        gain, read = numbers(rest if colon else None, "--noise poisson:", float) or (None, None)
-        return PoissonGaussian(gain, read)
-    try:
-        above, slash, below = text.partition("/")
-        level = float(above) / (float(below) if slash else 1.0)
-    except (ValueError, ZeroDivisionError):
-        level = -1.0
-    if not 0 <= level < 1:
-        raise UsageError(
-            f"--noise takes auto, poisson, or a standard deviation on the scale [0, 1] like 5/255; got {text!r}"
-        )
-    return level
-
-
-def numbers(text: str | None, option: str, kind: type[float] | type[int]) -> tuple[Any, Any] | None:
-    """Return the two numbers of an option like ``0,4095``, or None if it was not given.
-
-    Examples
-    --------
-    >>> numbers("512,256", "--frame-shape", int)
-    (512, 256)
-    """
-    if text is None:
-        return None
-    try:
-        first, second = (kind(part) for part in text.split(","))
-    except ValueError:
-        raise UsageError(f"{option} takes two numbers with a comma between them; got {text!r}") from None
-    return first, second

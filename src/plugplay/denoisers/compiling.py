@@ -150,7 +150,7 @@ class _KernelCache(NullCache):
         """Say that the kernels of a denoiser are being compiled, when the first of them is."""
         module = self._function.__module__.removeprefix("plugplay.denoisers.").partition(".")[0]
         denoiser = "shared kernels" if module.startswith("_") else module
-        duration = "about 10 s" if denoiser == "bm3d" else "a few seconds"
+        duration = "about 15 s" if denoiser == "bm3d" else "a few seconds"
         nowhere = " in every process: set NUMBA_CACHE_DIR to a directory that can be written"
         texts = [*self._refusals, f"compiling {denoiser} once, {duration}{'' if self._folder else nowhere}"]
         with _lock:

@@ -7,7 +7,7 @@ profile, orientation and resolution survive a restoration; whatever a format can
 from plugplay.io import photons
 from plugplay.io.atomic import atomic, sweep
 from plugplay.io.errors import ImageFileError, ImageLossWarning, printable
-from plugplay.io.files import is_image_name, read, suffixes, write
+from plugplay.io.files import is_image_name, read, sniff, suffixes, write
 from plugplay.io.limits import MAX_BYTES, check_size, parse_size
 from plugplay.io.numpy_files import load_arrays, save_arrays
 from plugplay.io.paths import check_regular, check_targets, same_file
@@ -35,6 +35,7 @@ __all__ = [
     "read",
     "same_file",
     "save_arrays",
+    "sniff",
     "suffixes",
     "sweep",
     "write",

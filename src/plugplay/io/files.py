@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO
 
-__all__ = ["is_image_name", "read", "suffixes", "write"]
+__all__ = ["is_image_name", "read", "sniff", "suffixes", "write"]
 
 # Larger images are encoded straight into the temporary file, smaller ones in memory before there is any.
 MAX_ENCODED_IN_MEMORY = 2**29
@@ -169,7 +169,22 @@ def read(path: str | os.PathLike[str], *, limit: int | None = None) -> ImageFile
     return image
 
 
-def write(path: str | os.PathLike[str], image: ImageFile) -> None:
+def sniff(path: str | os.PathLike[str]) -> str:
+    """Return the usual ending of a file's format, whatever its name; raise `ImageFileError` if it is no image.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, numpy as np
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "nameless"
+    >>> with path.open("wb") as stream:
+    ...     np.save(stream, np.zeros((2, 3)))
+    >>> sniff(path)
+    '.npy'
+    """
+    return _sniffed(Path(path)).suffixes[0]
+
+
+def write(path: str | os.PathLike[str], image: ImageFile, *, ready: Callable[[Path], object] | None = None) -> None:
     """Write an image file in the format that its name asks for; an existing file is replaced when all is well.
 
     Parameters
@@ -178,6 +193,8 @@ def write(path: str | os.PathLike[str], image: ImageFile) -> None:
         Its ending chooses the format.
     image : ImageFile
         What to write. If the format cannot hold all of it, an `ImageLossWarning` says so before it is lost.
+    ready : callable, optional
+        Called with the complete file just before it gets its name: `plugplay.io.manifest` remembers it then.
     """
     target = Path(path)
     format_ = _named(target)
@@ -192,11 +209,14 @@ def write(path: str | os.PathLike[str], image: ImageFile) -> None:
         small = fitting.pixels.nbytes <= MAX_ENCODED_IN_MEMORY
         if small:
             writer(encoded, fitting)
-        with atomic(target) as temporary, temporary.open("w+b") as stream:
-            if small:
-                stream.write(encoded.getbuffer())
-            else:
-                writer(stream, fitting)
+        with atomic(target) as temporary:
+            with temporary.open("w+b") as stream:
+                if small:
+                    stream.write(encoded.getbuffer())
+                else:
+                    writer(stream, fitting)
+            if ready is not None:
+                ready(temporary)
     except ImageFileError:
         raise
     except ImportError as error:

@@ -12,7 +12,7 @@ from plugplay.arrays.records import Fingerprinted
 from plugplay.io.errors import ImageFileError, ImageLossWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -199,12 +199,12 @@ class ImageFile(Fingerprinted):
 
         return quality_mask(self.metadata.parts, self.pixels.shape)
 
-    def restored(self, images: Sequence[NDArray[Any]], *, factor: int = 1, offset: float | None = None) -> ImageFile:
+    def restored(self, images: Iterable[NDArray[Any]], *, factor: int = 1, offset: float | None = None) -> ImageFile:
         """Return the file with restored pages, as `plugplay.restore` returns them, in the depth of this one.
 
         Parameters
         ----------
-        images : sequence of arrays
+        images : iterable of arrays
             One for each page: on [0, 1] if the pixels are integers, in their units if they are floats.
         factor : int
             By how much the images were enlarged; alpha, resolution and FITS coordinates follow.

@@ -1,23 +1,5 @@
-"""Models: what happened to the image."""
+"""Models: what happened to the image. Names are imported when they are first used; ``__init__.pyi`` lists them."""
 
-from plugplay.models.base import DataTerm, LinearGaussianModel, Model
-from plugplay.models.deblurring import Deblurring
-from plugplay.models.denoising import Denoising
-from plugplay.models.inpainting import Inpainting
-from plugplay.models.likelihoods.gaussian import LeastSquares
-from plugplay.models.single_photon import SinglePhoton
-from plugplay.models.super_resolution import SuperResolution
-from plugplay.traits import Traits
+import lazy_loader
 
-__all__ = [
-    "DataTerm",
-    "Deblurring",
-    "Denoising",
-    "Inpainting",
-    "LeastSquares",
-    "LinearGaussianModel",
-    "Model",
-    "SinglePhoton",
-    "SuperResolution",
-    "Traits",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

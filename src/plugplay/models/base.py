@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     from plugplay.traits import Traits
 
-__all__ = ["DataTerm", "LinearGaussianModel", "Model", "PoissonDataTerm", "ProxSession", "WarmDataTerm", "check_step"]
+__all__ = [
+    "DataTerm",
+    "LinearGaussianModel",
+    "Model",
+    "PoissonDataTerm",
+    "ProxSession",
+    "WarmDataTerm",
+    "check_step",
+    "observation",
+]
 
 
 class DataTerm(Protocol):
@@ -156,6 +165,18 @@ class LinearGaussianModel(ABC, Fingerprinted):
     def _observed(self, noise: FloatArray) -> FloatArray:
         """Return the noise where there is an observation; models with a mask override this."""
         return noise
+
+
+# The squares of a whole image of such values still have a sum.
+MAX_PIXEL = 1e140
+
+
+def observation(y: ArrayLike, *, finite: bool = True, spatial_ndim: int = 2) -> FloatArray:
+    """Return an observation as floats whose squares are numbers, or raise."""
+    image = float_image(y, "y", finite=finite, spatial_ndim=spatial_ndim)
+    if image.dtype == np.float64 and np.nanmax(np.abs(image), initial=0.0) > MAX_PIXEL:
+        raise ValueError(f"y has values beyond {MAX_PIXEL:g}, whose squares are no numbers any more")
+    return image
 
 
 # Below it 1 / rho is no number any more in single precision.

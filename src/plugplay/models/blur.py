@@ -23,7 +23,7 @@ import scipy.fft
 from plugplay.arrays.checks import BoolArray, FloatArray, check_choice, check_mask, float_image, frozen
 from plugplay.arrays.masks import fill_from_nearest, mask_for, observed_values
 from plugplay.kernels import centroid_shift
-from plugplay.models.base import LinearGaussianModel
+from plugplay.models.base import LinearGaussianModel, observation
 from plugplay.models.likelihoods.gaussian import CircularTerm
 from plugplay.models.likelihoods.masked import MaskedTerm
 from plugplay.models.likelihoods.poisson import PoissonTerm
@@ -129,7 +129,7 @@ class BlurModel(LinearGaussianModel):
         return MaskedTerm(frozen(samples), frozen(observed), self.kernel, self.factor, self.offset, frame, first)
 
     def _samples(self, y: ArrayLike) -> FloatArray:
-        return float_image(y, "y", finite=self.mask is None, spatial_ndim=self.spatial_ndim)
+        return observation(y, finite=self.mask is None, spatial_ndim=self.spatial_ndim)
 
     def _start(self, samples: FloatArray) -> FloatArray:
         """Return a first guess of the large image: the samples, enlarged where they sit."""

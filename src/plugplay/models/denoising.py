@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from plugplay.arrays.checks import FloatArray, check_spatial_ndim, float_image, frozen
-from plugplay.models.base import LinearGaussianModel
+from plugplay.models.base import LinearGaussianModel, observation
 from plugplay.models.likelihoods.gaussian import PointwiseTerm
 from plugplay.traits import Traits
 
@@ -54,4 +54,4 @@ class Denoising(LinearGaussianModel):
 
     def data_term(self, y: ArrayLike) -> PointwiseTerm:
         """Return ``f(x) = ½ ||x - y||²``."""
-        return PointwiseTerm(frozen(float_image(y, "y", spatial_ndim=self.spatial_ndim)))
+        return PointwiseTerm(frozen(observation(y, spatial_ndim=self.spatial_ndim)))

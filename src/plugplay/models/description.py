@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray
 from plugplay.models.base import WarmDataTerm
+from plugplay.models.solvers import POWER_MARGIN, largest_eigenvalue
 from plugplay.traits import Traits
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from plugplay.noise.growing import PoissonGaussian
 
 __all__ = [
+    "Traits",
     "check_model_protocol",
+    "constant_gain_of",
     "darkest_of",
     "declared_lipschitz",
     "entered",
@@ -36,10 +39,6 @@ __all__ = [
     "traits_of",
     "warnings_of",
 ]
-
-_POWER_STEPS = 30
-# Power iteration approaches the largest eigenvalue from below.
-_POWER_MARGIN = 1.05
 
 
 def check_model_protocol(model: object) -> None:
@@ -84,19 +83,16 @@ def traits_of(model: Model, y: FloatArray, *, spatial_ndim: int) -> Traits:
         return traits
     x = np.random.default_rng(0).standard_normal(adjoint(y).shape).astype(y.dtype)
     unknowns = x.size / y.size
-    norm = 0.0
-    for _ in range(_POWER_STEPS):
-        size = _norm(x)
-        if size == 0:
-            break
-        x = adjoint(model.forward(x / x.dtype.type(size)))
-        norm = math.sqrt(_norm(x))
-    seen = model.forward(np.ones_like(x))
+    norm = POWER_MARGIN * math.sqrt(largest_eigenvalue(lambda x: adjoint(model.forward(x)), x))
+    gain = constant_gain_of(model.forward(np.ones_like(x)))
+    return replace(traits, unknowns_per_sample=unknowns, norm=norm, constant_gain=gain)
+
+
+def constant_gain_of(seen: FloatArray) -> float | None:
+    """Return c if `seen`, what a model makes of a constant image of 1, is c everywhere; else None."""
     constant = float(seen.mean())
     steady = bool(np.all(np.abs(seen - constant) <= 1e-4 * max(abs(constant), 1e-12)))
-    return replace(
-        traits, unknowns_per_sample=unknowns, norm=_POWER_MARGIN * norm, constant_gain=constant if steady else None
-    )
+    return constant if steady else None
 
 
 def declared_lipschitz(data_term: DataTerm) -> float | None:
@@ -113,15 +109,7 @@ def lipschitz_of(data_term: DataTerm) -> float:
     x = data_term.start()
     ground = data_term.gradient(x)
     direction = np.random.default_rng(0).standard_normal(x.shape).astype(x.dtype)
-    size = 0.0
-    for _ in range(_POWER_STEPS):
-        length = _norm(direction)
-        if length == 0:
-            break
-        direction = direction / x.dtype.type(length)
-        direction = data_term.gradient(x + direction) - ground
-        size = _norm(direction)
-    return _POWER_MARGIN * size
+    return POWER_MARGIN * largest_eigenvalue(lambda d: data_term.gradient(x + d) - ground, direction)
 
 
 def knows_photons(model: Model) -> bool:
@@ -129,10 +117,10 @@ def knows_photons(model: Model) -> bool:
     return hasattr(model, "poisson_term")
 
 
-def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> PoissonDataTerm | None:
-    """Return the model's data term for noise that grows with the signal; None if it has none."""
-    own = getattr(model, "poisson_term", None)
-    return None if own is None else own(y, noise)
+def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> PoissonDataTerm:
+    """Return the data term for noise that grows with the signal of a model that `knows_photons`."""
+    term: PoissonDataTerm = model.poisson_term(y, noise)  # type: ignore[attr-defined]  # optional
+    return term
 
 
 def lower_bound_of(data_term: DataTerm) -> float:
@@ -189,7 +177,3 @@ class _Steps:
 
     def warnings(self) -> tuple[str, ...]:
         return ()
-
-
-def _norm(array: Any) -> float:
-    return math.sqrt(float(np.sum(np.square(array, dtype=np.float64))))

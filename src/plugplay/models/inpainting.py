@@ -9,7 +9,7 @@ import numpy as np
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_mask, check_spatial_ndim, float_image, frozen
 from plugplay.arrays.masks import mask_for, observed_values
-from plugplay.models.base import LinearGaussianModel
+from plugplay.models.base import LinearGaussianModel, observation
 from plugplay.models.likelihoods.gaussian import PointwiseTerm
 from plugplay.traits import Traits
 
@@ -74,7 +74,7 @@ class Inpainting(LinearGaussianModel):
         return PointwiseTerm(frozen(observed), frozen(mask_for(observed, self.mask)), self.spatial_ndim)
 
     def _samples(self, y: ArrayLike) -> FloatArray:
-        return float_image(y, "y", finite=False, spatial_ndim=self.spatial_ndim)
+        return observation(y, finite=False, spatial_ndim=self.spatial_ndim)
 
     def _observed(self, noise: FloatArray) -> FloatArray:
         return np.where(mask_for(noise, self.mask), noise, noise.dtype.type(0))

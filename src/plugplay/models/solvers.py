@@ -1,4 +1,4 @@
-"""Conjugate gradients, for proximal steps without a closed form."""
+"""Conjugate gradients for proximal steps without a closed form, and power iteration for the norm of an operator."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.checks import FloatArray
 
-__all__ = ["Solution", "conjugate_gradients"]
+__all__ = ["Solution", "StepLog", "conjugate_gradients", "largest_eigenvalue"]
 
 MAX_ITERATIONS = 2000
 # Residuals that have not halved in this many iterations never will: rounding errors have the upper hand.
 STALLED = 250
 # The residual is updated, not computed; after so many updates it is computed once, to see whether it is still true.
 FAITHFUL = 20
+POWER_STEPS = 30
+# Power iteration approaches the largest eigenvalue from below.
+POWER_MARGIN = 1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,67 @@ def conjugate_gradients(
         norm = math.sqrt(_dot(residual, residual))
         goal *= 2
     return Solution(w, iterations, norm / size if size else 0.0, norm <= goal)
+
+
+class StepLog:
+    """How the iterative steps of one restoration went, told as a warning if some did not converge.
+
+    Parameters
+    ----------
+    rtol : float
+        The relative residual that was asked for.
+    """
+
+    def __init__(self, rtol: float) -> None:
+        self._rtol = rtol
+        self._steps = self._failed = 0
+        self._worst = 0.0
+
+    def record(self, *solutions: Solution) -> None:
+        """Add one step, which may have taken several solutions, one for each channel."""
+        self._steps += 1
+        self._failed += not all(solution.converged for solution in solutions)
+        self._worst = max(self._worst, *(solution.residual for solution in solutions))
+
+    def warnings(self, cause: str) -> tuple[str, ...]:
+        """Return what a user should know about the steps so far; `cause` says what may be behind it."""
+        if not self._failed:
+            return ()
+        return (
+            f"the conjugate gradients of {self._failed} of {self._steps} model steps stopped at a relative residual of "
+            f"up to {self._worst:.1e} instead of {self._rtol:.0e}: {cause}",
+        )
+
+
+def largest_eigenvalue(system: Callable[[FloatArray], FloatArray], first: FloatArray) -> float:
+    """Return the largest eigenvalue of a symmetric positive semidefinite system, approached from below.
+
+    Parameters
+    ----------
+    system : callable
+        The system, such as ``GᵀG``.
+    first : array
+        Where power iteration starts: anything random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(largest_eigenvalue(lambda x: np.array([1.0, 3.0]) * x, np.ones(2)), 6)
+    3.0
+    """
+    x, value = first, 0.0
+    for _ in range(POWER_STEPS):
+        size = norm_of(x)
+        if size == 0:
+            break
+        x = system(x / x.dtype.type(size))
+        value = norm_of(x)
+    return value
+
+
+def norm_of(array: FloatArray) -> float:
+    """Return the Euclidean norm, summed in double precision."""
+    return math.sqrt(float(np.sum(np.square(array, dtype=np.float64))))
 
 
 def _dot(a: FloatArray, b: FloatArray) -> float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["PoissonGaussian", "Stabiliser", "estimate_poisson_gaussian"]
+__all__ = ["PoissonGaussian", "Stabiliser", "estimate_poisson_gaussian", "raised"]
 
 # Above this mean count, and read-out deviation, the closed form of the inverse is as good as the table.
 _MANY_PHOTONS = 400.0
@@ -76,6 +76,11 @@ class PoissonGaussian:
         return PoissonGaussian(
             None if gain is None else factor**2 * gain, None if read is None else factor * read, offset=self.offset
         )
+
+
+def raised(noise: float | PoissonGaussian | None, level: float, before: float) -> float | PoissonGaussian:
+    """Return the noise whose level is not `before`, as was assumed, but `level`."""
+    return noise.raised(level / before) if isinstance(noise, PoissonGaussian) else level
 
 
 def estimate_poisson_gaussian(

@@ -78,8 +78,9 @@ class Driver:
         self.status: Status | None = None
         self._quality = quality
         self._steps = open_steps(data_term, rtol)
-        self._denoiser = open_session(denoiser, progress)
-        self._problem = Problem(data_term, self._steps, self._denoised, parameters.lam, parameters.clip)
+        # Not a method of the driver, which would then wait for the garbage collector with all its arrays.
+        self._denoise = _CheckedDenoiser(open_session(denoiser, progress), parameters.denoiser)
+        self._problem = Problem(data_term, self._steps, self._denoise, parameters.lam, parameters.clip)
 
     def states(self) -> Iterator[State]:
         """Iterate: yield the state after each iteration until the run ends, and then know its `status`."""
@@ -128,6 +129,7 @@ class Driver:
     def _advanced(self, figures: list[Figures]) -> State:
         """Do one iteration and append its figures."""
         began, before = time.perf_counter(), self.state
+        self._denoise.iteration = before.iteration + 1
         made = self._iteration.step(self._problem, before)
         for array in (made.x, made.v, made.u):
             array.setflags(write=False)
@@ -174,14 +176,21 @@ class Driver:
         image.setflags(write=False)
         return replace(state, image=image)
 
-    def _denoised(self, noisy: FloatArray, sigma: float) -> FloatArray:
-        """Call the denoiser and check what it returns, naming it and the iteration if it fails."""
-        name, number = self._parameters.denoiser, self.state.iteration + 1
-        where = f"denoiser {name!r} at iteration {number} (sigma {sigma:.3g})"
+
+class _CheckedDenoiser:
+    """A denoiser whose results are checked; errors name it and the iteration."""
+
+    def __init__(self, denoise: Denoiser, name: str) -> None:
+        self._denoise, self._name = denoise, name
+        self.iteration = 0
+
+    def __call__(self, noisy: FloatArray, sigma: float) -> FloatArray:
+        """Call the denoiser and check what it returns."""
+        where = f"denoiser {self._name!r} at iteration {self.iteration} (sigma {sigma:.3g})"
         given = noisy.view()
         given.setflags(write=False)
         try:
-            output = np.asarray(self._denoiser(given, sigma))
+            output = np.asarray(self._denoise(given, sigma))
         except Cancelled:
             raise
         except Exception as error:

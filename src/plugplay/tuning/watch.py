@@ -43,6 +43,7 @@ MIN_NOISINESS = 3.0
 MIN_CLEANING = 2.0
 # A residual this far above the assumed noise means that the model does not explain the data.
 UNEXPLAINED = 2.0
+MAX_RAISE = 4.0
 MIN_CONTRAST = 0.03
 
 
@@ -76,19 +77,22 @@ class Watch:
         The noise that was assumed, on the scale of the data term.
     contrast : float
         Standard deviation of the observation.
+    first_noise : float
+        The noise that was assumed at first, before a run suggested more.
     bounded : bool
-        Whether the clip is a constraint that the image is held to, so that what it cuts off tells nothing.
+        Whether the range of the image is known, so that what is clipped tells something.
     """
 
     data_term: DataTerm
     observed: BoolArray | None
     noise: float
     contrast: float
-    bounded: bool = False
+    first_noise: float
+    bounded: bool
 
     def winds_up(self, history: History) -> bool:
         """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
-        if self.bounded:
+        if not self.bounded:
             return False
         dual, move = history.dual[TELLING], history.denoiser_move[TELLING]
         return bool(np.any(dual > MAX_DUAL_PER_MOVE * move))
@@ -108,12 +112,13 @@ class Watch:
     def doubts(self, state: State, x: FloatArray) -> tuple[str, ...]:
         """Return what is wrong with a result, in plain sentences; nothing if it looks right."""
         found = []
-        if self.contrast > 2 * self.noise and float(np.std(state.image)) < MIN_CONTRAST * self.contrast:
+        if self.contrast > 2 * self.first_noise and float(np.std(state.image)) < MIN_CONTRAST * self.contrast:
             found.append("the restored image is nearly constant; give a smaller noise, or data_range=(black, white)")
+        assumed = max(self.first_noise, MIN_NOISE)
         left = self._residual(x)
-        if left > UNEXPLAINED * max(self.noise, MIN_NOISE):
+        if left > UNEXPLAINED * max(self.noise, MIN_NOISE) or left > MAX_RAISE * assumed:
             found.append(
-                f"the restored image does not explain the data: they differ by {left / max(self.noise, MIN_NOISE):.1f} "
+                f"the restored image does not explain the data: they differ by {left / assumed:.1f} "
                 "times the noise; the kernel, or what lies beyond the frame, may be another"
             )
         return tuple(found)

@@ -53,8 +53,8 @@ class BM3D:
         How much time to spend: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
     stages : {2, 3}, optional
         With 3, a Wiener filter in the principal axes of each group follows, on coarser grids for the first two: about
-        0.2 dB better in about the same time. By default 3 for ``profile="high"``, else 2. Below a `sigma` of 1/255
-        there are always two.
+        0.2 dB better in about the same time. By default 3 for ``profile="high"`` and for a single denoising of white
+        noise (see `prepared`), else 2. Below a `sigma` of 1/255 there are always two.
     purpose : {"denoising", "restoration", "photons"}, optional
         What is to be removed: white noise, or what the steps of a restoration leave, after a blur or among photons.
         By default white noise, or what `prepared` finds right for a problem.
@@ -145,8 +145,11 @@ class BM3D:
         >>> BM3D().prepared(SimpleNamespace(leaves="coloured", spatial_ndim=2), 2)
         BM3D(profile='normal', stages=None, purpose='restoration', workers=2)
         """
+        # Where there is one call on white noise, the third stage is worth its time; in the loop it is not yet.
+        third = traits.leaves == "white" and self.noise_spectrum is None
         return replace(
             self,
+            stages=self.stages or (3 if third else None),
             purpose=self.purpose or _PURPOSES[traits.leaves],
             workers=workers if self.workers is None else self.workers,
         )

@@ -14,7 +14,7 @@ from plugplay.models.base import check_step
 from plugplay.models.likelihoods.gaussian import LeastSquares
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.polyphase import SampledBlur
-from plugplay.models.solvers import Solution, conjugate_gradients
+from plugplay.models.solvers import Solution, StepLog, conjugate_gradients
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,8 +226,7 @@ class MaskedTermSession:
         self._system, self._rtol = system, rtol
         # rho w, the residual M (y - G x), changes slowly from step to step; w itself grows as rho falls.
         self._scaled: FloatArray | None = None
-        self._steps = self._failed = 0
-        self._worst = 0.0
+        self._log = StepLog(rtol)
 
     def prox(self, v: FloatArray, rho: float, variances: FloatArray | None = None) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
@@ -236,19 +235,12 @@ class MaskedTermSession:
         guess = None if self._scaled is None else self._scaled / weight
         x, w, solutions = self._system.step(v, rho, guess, self._rtol, variances)
         self._scaled = weight * w
-        self._steps += 1
-        self._failed += not all(solution.converged for solution in solutions)
-        self._worst = max(self._worst, *(solution.residual for solution in solutions))
+        self._log.record(*solutions)
         return x
 
     def warnings(self) -> tuple[str, ...]:
         """Return what a user should know about the steps so far."""
-        if not self._failed:
-            return ()
-        return (
-            f"the conjugate gradients of {self._failed} of {self._steps} model steps stopped at a relative residual of "
-            f"up to {self._worst:.1e} instead of {self._rtol:.0e}: the mask leaves too little to go on, or rho is tiny",
-        )
+        return self._log.warnings("the mask leaves too little to go on, or rho is tiny")
 
 
 def _mean(ridge: FloatArray, mask: BoolArray) -> float:

@@ -1,0 +1,77 @@
+"""What is noticed while a job is done: shown when it arises, one line each, and kept."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from types import TracebackType
+from typing import Self
+
+from plugplay.cli.jobs import Job
+from plugplay.cli.terminal import err
+
+__all__ = ["Notices", "one_line"]
+
+# Errors of the library name its parameters; on the command line they are options.
+_PARAMETER = re.compile(r"^(noise|strength|max_iter|tol|tune|iteration|data_range|weights|workers)(?= must|=)")
+
+
+class Notices:
+    """Shows warnings as single lines, before anything is written; those that differ in numbers only, once.
+
+    Parameters
+    ----------
+    job : Job
+        What they are about.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._texts: dict[str, str] = {}
+        self.doubtful = False
+        self._caught = warnings.catch_warnings()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What was noticed so far."""
+        return tuple(self._texts.values())
+
+    def add(self, text: str, *, doubtful: bool = False) -> None:
+        """Show a notice; a doubtful result is not to be called good."""
+        self.doubtful |= doubtful
+        text = " ".join(text.split())
+        kind = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", text)
+        if kind not in self._texts:
+            self._texts[kind] = text
+            about = str(self._job.relative)
+            err(f"warning: {text}" if about in text else f"warning: {about}: {text}")
+
+    def __enter__(self) -> Self:
+        self._caught.__enter__()
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = self._show
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._caught.__exit__(kind, error, trace)
+
+    def _show(self, message: Warning | str, *_: object, **__: object) -> None:
+        self.add(str(message))
+
+
+def one_line(error: Exception) -> str:
+    """Return an error as one line, with options in their own spelling.
+
+    Examples
+    --------
+    >>> one_line(ValueError("max_iter must be an integer"))
+    '--max-iter must be an integer'
+    """
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        text = f"{error.filename}: {error.strerror}"
+    text = _PARAMETER.sub(lambda found: "--" + found[0].replace("_", "-"), text)
+    known = isinstance(error, ValueError | TypeError | OSError)
+    return text if known and text else f"{type(error).__name__}: {text}".removesuffix(": ")

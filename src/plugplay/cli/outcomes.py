@@ -1,0 +1,183 @@
+"""What became of a file, in figures and words only: no arrays, so that any number of outcomes can be kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plugplay.cli.jobs import Job
+
+if TYPE_CHECKING:
+    from plugplay.cli.sources import Page
+    from plugplay.pnp.results import Parameters, Result
+
+__all__ = ["Outcome", "PageFigures", "failure", "page_figures", "plain"]
+
+# Statuses that say themselves that the result is not good.
+_BAD = ("DOUBTFUL", "DIVERGED")
+
+
+@dataclass(frozen=True)
+class PageFigures:
+    """The figures of one restored page.
+
+    Attributes
+    ----------
+    result : str
+        Name of the status; FINISHED for a single denoising, which has nothing to converge.
+    advice : str
+        What the status says.
+    iterations : int
+        How many there were.
+    seconds : float
+        How long they took.
+    parameters : dict
+        What was used, as plain values.
+    warnings : tuple of str
+        What was noticed.
+    doubtful : bool
+        Whether the result is not to be called good.
+    quality : dict
+        PSNR and SSIM, and the range they are for, if there is a reference.
+    """
+
+    result: str
+    advice: str
+    iterations: int
+    seconds: float
+    parameters: dict[str, Any]
+    warnings: tuple[str, ...]
+    doubtful: bool
+    quality: dict[str, Any]
+
+    @property
+    def chosen(self) -> list[str]:
+        """Names of the parameters that were chosen; of a description of noise, what it left open was estimated."""
+        used = self.parameters
+        return [key for key in used if key in used["chosen"] or (key == "noise" and isinstance(used[key], dict))]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file.
+
+    Attributes
+    ----------
+    job : Job
+        What was to be done.
+    status : {"restored", "skipped", "failed"}
+        What was done.
+    error : str, optional
+        Why it failed.
+    seconds : float
+        How long it took.
+    warnings : tuple of str
+        Everything that was noticed, in the order in which it was.
+    doubtful : bool
+        Whether the result is not to be called good.
+    shape, dtype, data_range, channels, resumed
+        What was written, and after which iteration an interrupted restoration went on.
+    pages : tuple of PageFigures
+        One for each page.
+    """
+
+    job: Job
+    status: str
+    error: str | None = None
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    doubtful: bool = False
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    data_range: tuple[float, float] = (0.0, 1.0)
+    channels: int | None = None
+    pages: tuple[PageFigures, ...] = ()
+
+
+def failure(job: Job, error: str) -> str:
+    """Return an error with the name of the file that it is about, once."""
+    from plugplay.io import printable
+
+    source = job.source_name
+    return error if error.startswith((source, printable(source))) else f"{source}: {error}"
+
+
+def page_figures(page: Page, result: Result, *, single_step: bool) -> PageFigures:
+    """Take down the figures of a page."""
+    status = result.status.name
+    return PageFigures(
+        result="FINISHED" if single_step and status in ("CONVERGED", "MAX_ITERATIONS") else status,
+        advice=str(result.status),
+        iterations=len(result.history),
+        seconds=float(result.history.seconds.sum()),
+        parameters=_parameters(result.parameters),
+        warnings=result.warnings,
+        doubtful=status in _BAD,
+        quality=_quality(page, result),
+    )
+
+
+def _quality(page: Page, result: Result) -> dict[str, Any]:
+    """Return PSNR and SSIM against the reference, in the range that the denoiser saw."""
+    if page.reference is None:
+        return {}
+    import numpy as np
+    from skimage.metrics import structural_similarity
+
+    from plugplay.arrays.axes import Axes
+    from plugplay.arrays.observation import Conversion
+    from plugplay.arrays.scale import Scale
+    from plugplay.metrics import psnr
+
+    parameters, dtype = result.parameters, page.pixels.dtype
+    nominal = parameters.data_range or (0.0, 1.0)
+    axes = Axes.of(result.image.shape, "the image", channel_axis=page.channel_axis)
+    conversion = Conversion(axes, Scale(*nominal, integer=dtype.kind in "biu"), dtype, parameters.data_range)
+    image, truth = (
+        conversion.to_nominal(array, name).astype(np.float64)
+        for name, array in (("image", result.image), ("reference", page.reference))
+    )
+    low, high = working = parameters.working_range or nominal
+    if working == nominal:  # what lies beyond black and white is not seen
+        image, truth = np.clip(image, 0, 1), np.clip(truth, 0, 1)
+    else:
+        width = nominal[1] - nominal[0]
+        image, truth = ((array * width + nominal[0] - low) / (high - low) for array in (image, truth))
+    ssim = None
+    if min(image.shape[:2]) >= 7:  # the size of SSIM's window
+        axis = -1 if image.ndim == 3 else None
+        ssim = float(structural_similarity(image, truth, data_range=1.0, channel_axis=axis))
+    error = float(np.mean((image - truth) ** 2))
+    ratio = psnr(image, truth) if working == nominal else -10 * math.log10(error) if error else math.inf
+    return {"psnr": ratio, "ssim": ssim, "range": working}
+
+
+def _parameters(parameters: Parameters) -> dict[str, Any]:
+    """Return the parameters as plain values; the model is what the command is about, and is left out."""
+    named = {f.name: getattr(parameters, f.name) for f in dataclasses.fields(parameters) if f.name != "model"}
+    if not dataclasses.is_dataclass(parameters.prepared):
+        named.pop("prepared")
+    used: dict[str, Any] = plain(named)
+    return used
+
+
+def plain(value: object) -> Any:
+    """Return something that JSON can say.
+
+    Examples
+    --------
+    >>> plain({"a": (1, float("inf"), None)})
+    {'a': [1, 'inf', None]}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        inner = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"kind": type(value).__name__, **inner}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

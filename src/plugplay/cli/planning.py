@@ -1,0 +1,158 @@
+"""From options to plans: what each command is about, and the settings that all of them share."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from plugplay.cli.options import Common, ImageCommon, UsageError
+from plugplay.cli.values import crop_box, data_range, noise_level, size_limit
+
+if TYPE_CHECKING:
+    from plugplay.cli.jobs import Job
+    from plugplay.cli.sources import Page, Source
+    from plugplay.denoisers.base import Denoiser
+    from plugplay.models.base import Model
+    from plugplay.noise.growing import PoissonGaussian
+    from plugplay.plan import Plan
+
+__all__ = ["Settings", "Verb"]
+
+
+class Verb(Protocol):
+    """What a command is about: how its sources are read, and what happened to the image."""
+
+    @property
+    def name(self) -> str:
+        """The command's name."""
+        ...
+
+    def files(self) -> dict[str, Path]:
+        """Return the files, or folders of them, that are read beside the input, by the option that names each."""
+        ...
+
+    def options(self) -> dict[str, Any]:
+        """Return what decides about the result, as values that JSON can hold."""
+        ...
+
+    def read(self, path: Path, job: Job, settings: Settings) -> Source:
+        """Read the source of a job."""
+        ...
+
+    def model(self, source: Source, page: Page) -> Model:
+        """Return the model of a page."""
+        ...
+
+    def size(self, path: Path, settings: Settings) -> str:
+        """Say how much there is to do for a source."""
+        ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a restoration that all commands share; attributes as in `plugplay.restore`.
+
+    Attributes
+    ----------
+    crop : (int, int, int, int), optional
+        x, y, width and height of the part that is restored.
+    limit : int, optional
+        Bytes that a file may ask for.
+    reference : Path, optional
+        The true image, or a folder of them.
+    """
+
+    denoiser: str
+    weights: Path | None = None
+    noise: float | PoissonGaussian | None = None
+    strength: float = 1.0
+    iteration: str = "admm"
+    max_iter: int | None = None
+    tol: float | None = None
+    tune: str | None = None
+    seed: int = 0
+    data_range: tuple[float, float] | None = None
+    crop: tuple[int, int, int, int] | None = None
+    workers: int | None = field(default=None, metadata={"decides": False})
+    limit: int | None = field(default=None, metadata={"decides": False})
+    reference: Path | None = field(default=None, metadata={"decides": False})
+
+    @classmethod
+    def of(cls, common: Common) -> Settings:
+        """Read the options; mistakes are found here, before anything is done."""
+        from plugplay import denoisers
+
+        if common.denoiser not in denoisers.available():
+            raise UsageError(
+                f"--denoiser: unknown denoiser {common.denoiser!r}; available: {', '.join(denoisers.available())}"
+            )
+        if not 0 < common.strength < float("inf"):
+            raise UsageError(f"--strength: a number above 0 is needed; got {common.strength:g}")
+        image = common if isinstance(common, ImageCommon) else None
+        settings = cls(
+            denoiser=common.denoiser,
+            weights=common.weights,
+            noise=None if image is None else noise_level(image.noise),
+            strength=common.strength,
+            iteration=common.iteration.value,
+            max_iter=common.max_iter,
+            tol=common.tol,
+            tune=None if image is None or image.tune is None else image.tune.value,
+            seed=0 if image is None else image.seed,
+            data_range=None if image is None else data_range(image.data_range),
+            crop=None if image is None else crop_box(image.crop),
+            workers=common.workers,
+            limit=size_limit(common.max_size),
+            reference=common.reference,
+        )
+        if settings.weights is not None:
+            settings._check_weights(settings.weights)
+        return settings
+
+    def options(self) -> dict[str, Any]:
+        """Return what decides about the result, as values that JSON can hold."""
+        decide = {
+            name: getattr(self, name)
+            for name, described in self.__dataclass_fields__.items()
+            if described.metadata.get("decides", True) and name != "weights"
+        }
+        return {**decide, "noise": repr(self.noise)}
+
+    def plan(self, page: Page, model: Model) -> Plan:
+        """Return the plan for a page: the file's own numbers go to the function that Python users call."""
+        import plugplay as pp
+
+        return pp.prepare(
+            page.pixels,
+            model,
+            denoiser=self._denoiser,
+            noise=self.noise,
+            strength=self.strength,
+            iteration=self.iteration,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            tune="sure" if self.tune == "sure" else None,
+            rng=None if self.tune is None else self.seed,
+            data_range=self.data_range,
+            channel_axis=page.channel_axis,
+            reference=page.reference,
+            workers=self.workers,
+        )
+
+    @functools.cached_property
+    def _denoiser(self) -> str | Denoiser:
+        from plugplay import denoisers
+
+        return self.denoiser if self.weights is None else denoisers.get(self.denoiser, weights=self.weights)
+
+    def _check_weights(self, weights: Path) -> None:
+        if not weights.is_file():
+            raise UsageError(f"--weights: there is no file {weights}")
+        try:
+            _ = self._denoiser
+        except TypeError:
+            raise UsageError(
+                f"--weights: the denoiser {self.denoiser!r} takes none; it goes with learned denoisers"
+            ) from None

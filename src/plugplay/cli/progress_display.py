@@ -1,0 +1,133 @@
+"""Progress of a restoration: a bar on a terminal, plain lines elsewhere, and how long it will still take."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Self
+
+from plugplay.cli.forecast import seconds_left
+from plugplay.cli.terminal import err
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress, TaskID
+
+    from plugplay.pnp.results import Parameters
+    from plugplay.pnp.state import State
+
+__all__ = ["Display"]
+
+# Seconds between plain lines, so that a log stays readable.
+PAUSE = 2.0
+# The first iterations tell little about the rest.
+MIN_ITERATIONS = 3
+
+
+class Display:
+    """Shows megapixels, iteration, sigma and the time left, on standard error.
+
+    Parameters
+    ----------
+    label : str
+        What is restored.
+    parameters : Parameters
+        What it is restored with.
+    pixels : int
+        Pixels of the result.
+    first : int
+        How many iterations an earlier run has done.
+    quiet : bool
+        Whether nothing is shown.
+    """
+
+    def __init__(self, label: str, parameters: Parameters, *, pixels: int, first: int = 0, quiet: bool = False) -> None:
+        self._label = f"{label}: restoring {pixels / 1e6:.1f} MP"
+        self._parameters, self._quiet, self._done = parameters, quiet, first
+        self._single = parameters.max_iter == 1
+        self._figures = "" if first == 0 else f"resuming after iteration {first}"
+        self._spoke = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        if self._quiet:
+            return self
+        if sys.stderr.isatty():
+            self._bar = _bar()
+            self._bar.start()
+            self._task = self._bar.add_task(_shown(self._label), total=1.0, figures=self._figures)
+        else:
+            self._say(self._figures)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def share(self, done: float) -> None:
+        """Show how much of a denoiser's call, or of the search for lambda, is done."""
+        if self._quiet:
+            return
+        searching = self._parameters.tune is not None and self._done == 0
+        what = "choosing lambda" if searching else "denoising" if self._single else f"iteration {self._done + 1}"
+        self._show(f"{what}, {100 * done:.0f} %")
+
+    def update(self, state: State) -> None:
+        """Show where the restoration stands after an iteration."""
+        self._done = state.iteration
+        if self._quiet:
+            return
+        figures = f"iteration {state.iteration}, sigma {state.history.sigma[-1]:.4f}"
+        if self._single:
+            self._show(f"denoised with sigma {state.history.sigma[-1]:.4f}", share=1.0)
+            return
+        spent, left = float(state.history.seconds.sum()), seconds_left(state.history, self._parameters)
+        if state.iteration >= MIN_ITERATIONS:
+            figures += f", about {_duration(left)} left"
+        self._show(figures, share=spent / (spent + left) if spent + left > 0 else 1.0)
+
+    def _show(self, figures: str, *, share: float | None = None) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, figures=figures, completed=share)
+        elif time.monotonic() - self._spoke >= PAUSE:
+            self._say(figures)
+
+    def _say(self, figures: str) -> None:
+        self._spoke = time.monotonic()
+        err(f"{self._label}, {figures}" if figures else self._label)
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[figures]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,  # what stays on the screen is the result
+    )
+
+
+def _shown(label: str) -> str:
+    from plugplay.io import printable
+
+    return printable(label, encoding=sys.stderr.encoding or "utf-8")
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> _duration(8.3), _duration(200), _duration(9000)
+    ('8 s', '3.3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,142 @@
+"""Running plans: the pages of a source, one after another, with progress and checkpoints."""
+
+from __future__ import annotations
+
+import gc
+import math
+from typing import TYPE_CHECKING
+
+from plugplay.cli.checkpoints import Checkpoint
+from plugplay.cli.outcomes import PageFigures, page_figures
+from plugplay.cli.progress_display import Display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plugplay.arrays.checks import FloatArray
+    from plugplay.cli.jobs import Job
+    from plugplay.cli.notices import Notices
+    from plugplay.cli.planning import Settings, Verb
+    from plugplay.cli.sources import Source
+    from plugplay.plan import Plan
+    from plugplay.pnp.results import Parameters, Result
+    from plugplay.pnp.state import History, State
+
+__all__ = ["Restoration", "finish", "follows"]
+
+# A run leaves objects behind that refer to each other, and with them its arrays, which wait for the garbage collector.
+# It counts objects, not bytes: pages with more pixels than this are worth a call.
+COLLECTED = 2**16
+
+
+class Restoration:
+    """The restoration of one source; `images` does a page whenever the next image is asked for.
+
+    Parameters
+    ----------
+    source : Source
+        What was read.
+    job : Job
+        What is done.
+    verb, settings
+        What happened to the image, and how it is restored.
+    recipe : str
+        The digest of what decides about the result.
+    notices : Notices
+        Where warnings go.
+    quiet : bool
+        Whether no progress is shown.
+
+    Attributes
+    ----------
+    figures : list of PageFigures
+        Those of the pages that are done. Their arrays are not kept.
+    first : (History, Parameters), optional
+        The course of the first page, for the report.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        job: Job,
+        verb: Verb,
+        settings: Settings,
+        *,
+        recipe: str,
+        notices: Notices,
+        quiet: bool,
+    ) -> None:
+        self._source, self._job, self._verb, self._settings = source, job, verb, settings
+        self._recipe, self._notices, self._quiet = recipe, notices, quiet
+        self.figures: list[PageFigures] = []
+        self.first: tuple[History, Parameters] | None = None
+
+    def images(self) -> Iterator[FloatArray]:
+        """Yield the restored pages."""
+        for number in range(self._source.count):
+            yield self._page(number)
+            if self._source.pixels >= COLLECTED:
+                gc.collect()
+
+    def _page(self, number: int) -> FloatArray:
+        page = self._source.page(number)
+        plan = self._settings.plan(page, self._verb.model(self._source, page))
+        for text in plan.warnings:
+            self._notices.add(text)
+        # A search for lambda, which is most of the work, cannot be resumed.
+        checkpoint = Checkpoint(None if self._settings.tune else self._job.target, self._recipe, number)
+        start = checkpoint.load()
+        if start is not None:
+            if follows(plan.parameters, start):
+                plan = plan.resumed(start)
+            else:
+                start = None
+        label, count = self._job.label, self._source.count
+        display = Display(
+            label if count == 1 else f"{label}, page {number + 1}/{count}",
+            plan.parameters,
+            pixels=self._source.pixels,
+            first=0 if start is None else start.iteration,
+            quiet=self._quiet,
+        )
+        with display:
+            result = finish(plan, display, checkpoint)
+        single = self._verb.name == "denoise" and plan.parameters.max_iter == 1
+        figures = page_figures(page, result, single_step=single)
+        for text in result.warnings or ((figures.advice,) if figures.doubtful else ()):
+            self._notices.add(text, doubtful=figures.doubtful)
+        self.figures.append(figures)
+        if self.first is None:
+            self.first = (result.history, result.parameters)
+        return result.image
+
+
+def follows(parameters: Parameters, state: State) -> bool:
+    """Tell whether a state was reached with the lambda of these parameters, which is sigma² rho.
+
+    If the data contradict the assumed noise, a run begins anew with another lambda. Only states before that lead to the
+    same result again.
+    """
+    (low, high), (black, white) = parameters.data_range or (0, 1), parameters.working_range or (0, 1)
+    gain = (high - low) / (white - black)
+    used = float(state.history.sigma[-1] ** 2 * state.history.rho[-1]) / gain**2
+    return math.isclose(used, parameters.lam, rel_tol=1e-6)
+
+
+def finish(plan: Plan, display: Display, checkpoint: Checkpoint) -> Result:
+    """Run a plan to its end, or keep what an interruption would lose."""
+    states = plan.iterate(progress=display.share)
+    state: State | None = None
+    try:
+        while True:
+            state = next(states)
+            display.update(state)
+            if plan.parameters.max_iter > 1 and follows(plan.parameters, state):
+                checkpoint.update(state)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+    except (KeyboardInterrupt, SystemExit):
+        if state is not None and follows(plan.parameters, state):
+            checkpoint.save(state)
+        raise

@@ -1,0 +1,115 @@
+"""Sinks: where a result goes, in which depth, and what is remembered about it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plugplay.cli.jobs import Job
+from plugplay.cli.options import Depth
+from plugplay.cli.terminal import silence
+
+if TYPE_CHECKING:
+    from plugplay.io import ImageFile
+    from plugplay.io.manifest import Finding, Manifest
+
+__all__ = ["Sink"]
+
+_DTYPES = {Depth.INTEGER8: "u1", Depth.INTEGER16: "u2", Depth.FLOAT32: "f4"}
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Writes results.
+
+    Attributes
+    ----------
+    depth : Depth
+        Depth of the written pixels.
+    suffix : str, optional
+        Format of what goes to standard output.
+    manifests : dict
+        The manifests of the folders that have been written to, which know what has been read of them.
+    """
+
+    depth: Depth = Depth.SAME
+    suffix: str | None = None
+    manifests: dict[Path, Manifest] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def dtype(self) -> str | None:
+        """The type of the written pixels; None if it is that of the source."""
+        return _DTYPES.get(self.depth)
+
+    def find(self, job: Job, recipe: str) -> Finding:
+        """Tell what is known about the file that a job would write."""
+        from plugplay.io.manifest import Finding
+
+        return Finding.ABSENT if job.target is None else self._manifest(job.target).find(job.target.name, recipe)
+
+    def write(
+        self,
+        job: Job,
+        image: ImageFile,
+        recipe: str,
+        *,
+        working_range: tuple[float, float] | None,
+        sniffed: str | None = None,
+    ) -> ImageFile:
+        """Write the result of a job, and return it as it was written.
+
+        Parameters
+        ----------
+        job : Job
+            What is done.
+        image : ImageFile
+            The result.
+        recipe : str
+            The digest that the manifest remembers.
+        working_range : (float, float), optional
+            The values that the denoiser saw as black and white.
+        sniffed : str, optional
+            The ending of the format in which a nameless source came.
+        """
+        from plugplay import io
+
+        if image.pixels.dtype.kind == "f" and working_range not in (None, image.data_range):
+            # Only depths that hold no floats need black and white, and (0, 1) would be wrong for these values.
+            image = replace(image, data_range=working_range)
+        if self.dtype is not None:
+            image = image.converted(self.dtype)
+        if job.target is None:
+            self._to_standard_output(job, image, sniffed)
+        else:
+            job.target.parent.mkdir(parents=True, exist_ok=True)
+            manifest = self._manifest(job.target)
+            io.write(job.target, image, ready=partial(manifest.record, job.target.name, recipe))
+        return image
+
+    def _to_standard_output(self, job: Job, image: ImageFile, sniffed: str | None) -> None:
+        from plugplay import io
+
+        ending = self.suffix or sniffed or ("png" if job.source is None else job.source.suffix)
+        with tempfile.TemporaryDirectory(prefix="plugplay-") as folder:
+            path = Path(folder) / f"standard-output.{ending.lstrip('.')}"
+            io.write(path, image)
+            try:
+                sys.stdout.buffer.write(path.read_bytes())
+                sys.stdout.buffer.flush()
+            except OSError:  # nobody reads it: a failure, but one that is told only once
+                silence(sys.stdout)
+                raise
+
+    def _manifest(self, target: Path) -> Manifest:
+        from plugplay.io.manifest import Manifest
+
+        if target.parent not in self.manifests:
+            self.manifests[target.parent] = Manifest(target.parent)
+        return self.manifests[target.parent]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"depth": self.depth, "suffix": self.suffix, "manifests": {}}

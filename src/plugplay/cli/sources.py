@@ -1,0 +1,244 @@
+"""Sources: what is read for one job, handed out page by page."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from plugplay.cli.companions import check_pages, cropped, mask_pages
+from plugplay.cli.jobs import Job, companion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.arrays.checks import FloatArray
+    from plugplay.io import ImageFile
+    from plugplay.io.photons import PhotonCounts
+
+__all__ = ["ImageSource", "Page", "PhotonSource", "Source", "local_copy", "read_image"]
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """One image to restore, as the file has it.
+
+    Attributes
+    ----------
+    pixels : array
+        In the depth of the file.
+    channel_axis : int or None
+        As `plugplay.prepare` takes it.
+    observed : array of bool, optional
+        True where a pixel was observed.
+    reference : array, optional
+        The true image, in the depth of its own file.
+    """
+
+    pixels: NDArray[Any]
+    channel_axis: int | None = None
+    observed: NDArray[np.bool_] | None = None
+    reference: NDArray[Any] | None = None
+
+
+class Source(Protocol):
+    """What the rest needs to know about what was read."""
+
+    @property
+    def count(self) -> int:
+        """How many pages there are."""
+        ...
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What is questionable about what was read."""
+        ...
+
+    @property
+    def pixels(self) -> int:
+        """How many pixels a restored page has."""
+        ...
+
+    def page(self, number: int) -> Page:
+        """Return a page."""
+        ...
+
+    def before(self) -> NDArray[Any]:
+        """Return the first page as it is shown beside the result."""
+        ...
+
+    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+        """Return what is to be written, from the restored pages, each of which is stored before the next is made.
+
+        Integers are stored in the depth that is wanted, `dtype`, at once; floats keep theirs.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSource:
+    """An image file, with its masks and references.
+
+    Attributes
+    ----------
+    image : ImageFile
+        The file; its ``data_range`` is the nominal one.
+    masks : array of bool, optional
+        ``(N, H, W)``, one for all pages or one for each.
+    reference : ImageFile, optional
+        The true image.
+    factor : int
+        By how much the result is larger.
+    offset : float, optional
+        Where pixel 0 lies in the enlarged image: see ``ImageFile.restored``.
+    doubts : tuple of str
+        What is questionable.
+    """
+
+    image: ImageFile
+    masks: NDArray[np.bool_] | None
+    reference: ImageFile | None
+    factor: int = 1
+    offset: float | None = None
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many pages there are."""
+        return int(self.image.pages.shape[0])
+
+    @property
+    def pixels(self) -> int:
+        """How many pixels a restored page has."""
+        return int(self.image.pages.shape[1] * self.image.pages.shape[2] * self.factor**2)
+
+    def page(self, number: int) -> Page:
+        """Return a page; pixels that are NaN or infinite are missing."""
+        pixels = self.image.pages[number]
+        observed = None if self.masks is None else self.masks[number % len(self.masks)]
+        finite = np.isfinite(pixels)
+        if not finite.all():
+            observed = finite if observed is None else finite & _broadcast(observed, pixels.ndim)
+        reference = None if self.reference is None else self.reference.pages[number % len(self.reference.pages)]
+        return Page(pixels, self.image.channel_axis, observed, reference)
+
+    def before(self) -> NDArray[Any]:
+        """Return the first page."""
+        first: NDArray[Any] = self.image.pages[0]
+        return first
+
+    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+        """Return the file with restored pages, in its own depth or in that which is wanted."""
+        kept = self.image
+        if dtype is not None and kept.pixels.dtype.kind != "f":
+            # Before the pages are stored: from 8 to 16 bits there is something to gain.
+            kept = kept.converted(dtype)
+        return kept.restored(images, factor=self.factor, offset=self.offset)
+
+
+@dataclass(frozen=True, eq=False)
+class PhotonSource:
+    """The counts of a photon cube.
+
+    Attributes
+    ----------
+    counts : PhotonCounts
+        Ones and trials.
+    reference : ImageFile, optional
+        The true image.
+    integers : bool
+        Whether the result is stored in 16 bits rather than as floats.
+    doubts : tuple of str
+        What is questionable.
+    """
+
+    counts: PhotonCounts
+    reference: ImageFile | None
+    integers: bool
+    doubts: tuple[str, ...] = ()
+    count: int = 1
+
+    @property
+    def pixels(self) -> int:
+        """How many pixels the image has."""
+        return int(self.counts.ones.size)
+
+    def page(self, number: int) -> Page:  # noqa: ARG002
+        """Return ones and trials."""
+        reference = None if self.reference is None else self.reference.pages[0]
+        return Page(np.stack([self.counts.ones, self.counts.trials]), reference=reference)
+
+    def before(self) -> NDArray[Any]:
+        """Return the share of jots that fired."""
+        share: NDArray[Any] = self.counts.ones / np.maximum(self.counts.trials, 1)
+        return share
+
+    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+        """Return the image, on [0, 1] or in 16 bits unless another depth is wanted."""
+        from plugplay.io import ImageFile
+
+        (image,) = images
+        made = ImageFile.of(image.astype(np.float32), data_range=(0.0, 1.0))
+        return made.converted(dtype or ("u2" if self.integers else "f4"))
+
+
+def _broadcast(mask: NDArray[np.bool_], rank: int) -> NDArray[np.bool_]:
+    """Return a mask that serves all channels."""
+    return mask if mask.ndim == rank else mask[..., None]
+
+
+def read_image(
+    path: Path,
+    job: Job,
+    *,
+    mask: Path | None,
+    reference: Path | None,
+    data_range: tuple[float, float] | None,
+    crop: tuple[int, int, int, int] | None,
+    limit: int | None,
+    factor: int = 1,
+    offset: float | None = None,
+) -> ImageSource:
+    """Read an image file and what belongs to it."""
+    from plugplay import io
+    from plugplay.arrays.scale import nominal_range
+
+    image = io.read(path, limit=limit)
+    # What numbers mean is decided in one place, for files as for arrays.
+    image = replace(image, data_range=nominal_range(image.pixels.dtype, data_range))
+    pages = image.pages.shape[0]
+    masks, truth = None, None
+    doubts: list[str] = []
+    if mask is not None:
+        found = companion(mask, job, "mask", io.is_image_name)
+        drawn = io.read(found, limit=limit)
+        masks, doubts = mask_pages(drawn if crop is None else cropped(drawn, crop), found)
+        check_pages("mask", len(masks), pages)
+    if reference is not None:
+        truth = io.read(companion(reference, job, "reference", io.is_image_name), limit=limit)
+        truth = truth if crop is None else cropped(truth, crop, factor=factor)
+        check_pages("reference", truth.pages.shape[0], pages)
+    image = image if crop is None else cropped(image, crop)
+    if masks is not None and masks.shape[1:] != image.pages.shape[1:3]:
+        raise ValueError(f"the mask has the shape {masks.shape[1:]}, but the image has {image.pages.shape[1:3]}")
+    return ImageSource(image, masks, truth, factor, offset, tuple(doubts))
+
+
+@contextmanager
+def local_copy(job: Job) -> Iterator[Path]:
+    """Give the path of what is to be read; standard input is copied into a file first."""
+    if job.source is not None:
+        yield job.source
+        return
+    with tempfile.TemporaryDirectory(prefix="plugplay-") as folder:
+        path = Path(folder) / "standard-input"
+        with path.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream)
+        yield path

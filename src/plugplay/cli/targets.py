@@ -1,0 +1,51 @@
+"""No file that is read, and no result, may be overwritten by anything else: looked at before anything is done."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+from plugplay.cli.options import UsageError
+
+__all__ = ["check_targets"]
+
+
+def check_targets(targets: Iterable[tuple[str, Path]], sources: Iterable[tuple[str, Path]]) -> None:
+    """Refuse targets that are a source or another target, through links and whatever the case of their letters.
+
+    Parameters
+    ----------
+    targets, sources : iterables of (what, path)
+        What is written and what is read, each with the words for it: ``("--plot", path)``. The same source may be
+        given any number of times.
+
+    Examples
+    --------
+    >>> check_targets([("--plot", Path("a.png"))], [("an input", Path("./A.png"))])
+    Traceback (most recent call last):
+        ...
+    plugplay.cli.options.UsageError: --plot would overwrite an input, A.png: choose another name
+    """
+    from plugplay.io import printable
+
+    known = {_key(path): (what, path) for what, path in sources}
+    for what, path in targets:
+        key = _key(path)
+        if key in known:
+            other, taken = known[key]
+            raise UsageError(f"{what} would overwrite {other}, {printable(taken)}: choose another name")
+        known[key] = (what, path)
+
+
+def _key(path: Path) -> tuple[object, ...]:
+    """Return what is equal for two names of one file; names of files that do not exist yet ignore case.
+
+    This is `plugplay.io.same_file` for many files: comparing each pair would take minutes for ten thousand.
+    """
+    try:
+        status = path.stat()
+        return (status.st_dev, status.st_ino)
+    except (OSError, ValueError):
+        return (unicodedata.normalize("NFC", os.path.realpath(path)).casefold(),)

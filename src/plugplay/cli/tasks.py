@@ -1,0 +1,166 @@
+"""One job from source to sink.
+
+A `Task` is a plain record that can be pickled, so that jobs can be done by any executor: one after another, or in other
+processes.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plugplay.cli.jobs import Job, companion
+from plugplay.cli.notices import Notices, one_line
+from plugplay.cli.outcomes import Outcome, failure
+
+if TYPE_CHECKING:
+    from plugplay.cli.planning import Settings, Verb
+    from plugplay.cli.sinks import Sink
+
+__all__ = ["Task"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that the jobs of one command have in common; calling it does a job.
+
+    Attributes
+    ----------
+    verb : Verb
+        What the command is about.
+    settings : Settings
+        How it restores.
+    sink : Sink
+        Where results go.
+    plot : Path, optional
+        A file for reports, or a folder of them.
+    overwrite, quiet, debug : bool
+        As on the command line.
+    """
+
+    verb: Verb
+    settings: Settings
+    sink: Sink
+    plot: Path | None = None
+    overwrite: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+    def __call__(self, job: Job) -> Outcome:
+        """Do a job; whatever goes wrong concerns this one only."""
+        notices = Notices(job)
+        try:
+            with notices:
+                return self._done(job, notices)
+        except Exception as error:  # a decoder, a denoiser, a plug-in: the other files must not suffer for it
+            if self.debug:
+                traceback.print_exc()
+            return Outcome(job, "failed", error=one_line(error), warnings=notices.texts)
+
+    def rehearse(self, job: Job) -> str:
+        """Say what would be done."""
+        from plugplay.cli.sources import local_copy
+
+        try:
+            with local_copy(job) as path:
+                finished = self._is_finished(job, self._recipe(job, path))
+                size = "" if finished else f", {self.verb.size(path, self.settings)}"
+        except Exception as error:
+            return f"would fail: {failure(job, one_line(error))}"
+        return f"would {'skip' if finished else 'restore'} {job.source_name} -> {job.target_name}{size}"
+
+    def plot_of(self, job: Job) -> Path | None:
+        """Return where the report about a job goes."""
+        if self.plot is None:
+            return None
+        folder = job.count > 1 or not self.plot.suffix
+        return self.plot / job.relative.with_suffix(".png") if folder else self.plot
+
+    def files_of(self, job: Job) -> Iterator[tuple[str, Path]]:
+        """Yield the files beside its source that a job reads, with the option that names each."""
+        from plugplay import io
+
+        more = {"--reference": self.settings.reference, "--weights": self.settings.weights}
+        for option, path in {**self.verb.files(), **more}.items():
+            if path is not None:
+                try:
+                    yield option, companion(path, job, option.lstrip("-"), io.is_image_name)
+                except ValueError:
+                    continue  # it fails when its turn comes
+
+    def _done(self, job: Job, notices: Notices) -> Outcome:
+        from plugplay import io
+        from plugplay.cli.checkpoints import remove_checkpoints
+        from plugplay.cli.plotting import write_plot
+        from plugplay.cli.restoring import Restoration
+        from plugplay.cli.sources import local_copy
+
+        began = time.perf_counter()
+        if job.target is not None and not io.is_image_name(job.target):
+            raise ValueError(f"{job.target}: name an output format, e.g. with --format png")
+        with local_copy(job) as path:
+            io.check_regular(path)
+            recipe = self._recipe(job, path)
+            if self._is_finished(job, recipe):
+                return Outcome(job, "skipped")
+            source = self.verb.read(path, job, self.settings)
+            format_ = None if job.target is not None or job.source is not None else io.sniff(path)
+        for doubt in source.doubts:
+            notices.add(doubt, doubtful=True)
+        restoration = Restoration(
+            source, job, self.verb, self.settings, recipe=recipe, notices=notices, quiet=self.quiet
+        )
+        image = source.restored(restoration.images(), dtype=self.sink.dtype)
+        assert restoration.first is not None  # every source has a page
+        _, parameters = restoration.first
+        image = self.sink.write(job, image, recipe, working_range=parameters.working_range, sniffed=format_)
+        if job.target is not None:
+            remove_checkpoints(job.target)
+        plot = self.plot_of(job)
+        if plot is not None:
+            write_plot(plot, source, image, *restoration.first)
+        return Outcome(
+            job,
+            "restored",
+            seconds=time.perf_counter() - began,
+            warnings=notices.texts,
+            doubtful=notices.doubtful,
+            shape=image.pixels.shape,
+            dtype=str(image.pixels.dtype),
+            # A float file has no black and white of its own; what its numbers refer to is said instead.
+            data_range=(parameters.data_range if image.pixels.dtype.kind == "f" else None) or image.data_range,
+            channels=image.pixels.shape[-1] if image.colour else None,
+            pages=tuple(restoration.figures),
+        )
+
+    def _recipe(self, job: Job, path: Path) -> str:
+        """Return the digest of everything that decides about the result; `path` is where the source is."""
+        from plugplay.io.manifest import content_digest, recipe_digest, stamp
+
+        inputs: dict[str, Any] = {option: stamp(file) for option, file in self.files_of(job) if option != "--reference"}
+        inputs["source"] = content_digest(path) if job.source is None else stamp(path)
+        options = {
+            "verb": self.verb.name,
+            **self.verb.options(),
+            "settings": self.settings.options(),
+            "depth": self.sink.depth.value,
+        }
+        return recipe_digest(inputs, options)
+
+    def _is_finished(self, job: Job, recipe: str) -> bool:
+        """Tell whether there is nothing to do; raise if the result would replace a file that is not ours."""
+        from plugplay.io.manifest import Finding
+
+        if self.overwrite:
+            return False
+        finding = self.sink.find(job, recipe)
+        if finding is Finding.FOREIGN:
+            raise FileExistsError(
+                f"{job.target} exists, and was not made by plugplay or has been changed since; --overwrite replaces it"
+            )
+        plot = self.plot_of(job)
+        return finding is Finding.SAME and (plot is None or plot.exists())

@@ -1,0 +1,11 @@
+from .base import DataTerm as DataTerm
+from .base import LinearGaussianModel as LinearGaussianModel
+from .base import Model as Model
+from .deblurring import Deblurring as Deblurring
+from .denoising import Denoising as Denoising
+from .description import Traits as Traits
+from .inpainting import Inpainting as Inpainting
+from .likelihoods.gaussian import LeastSquares as LeastSquares
+from .linear import Linear as Linear
+from .single_photon import SinglePhoton as SinglePhoton
+from .super_resolution import SuperResolution as SuperResolution

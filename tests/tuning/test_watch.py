@@ -1,0 +1,87 @@
+"""The loop watches itself: no cliff where too little noise is told, and no result called good that is not."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.ndimage import convolve
+from skimage import data
+
+import plugplay as pp
+
+KERNELS = {
+    "motion": pp.kernels.motion(9, 20),
+    "gaussian": pp.kernels.gaussian(13, sigma=1.3),
+    "mild": pp.kernels.gaussian(7, sigma=0.5),
+}
+
+
+@pytest.fixture(scope="module")
+def cup():
+    return data.coffee()[100:228, 200:328].mean(axis=-1) / 255
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("told", [0.4, 0.6, 2.0])
+def test_noise_told_wrong_does_not_destroy(cup, kernel, told):
+    model = pp.models.Deblurring(kernel)
+    y = model.simulate(cup, noise=4 / 255, rng=0)
+    right = pp.restore(y, model, noise=4 / 255)
+    wrong = pp.restore(y, model, noise=told * 4 / 255)
+    assert pp.psnr(wrong.image, cup) > pp.psnr(y, cup)
+    assert pp.psnr(wrong.image, cup) > pp.psnr(right.image, cup) - (2.5 if told > 1 else 0.7)
+    if told < 1:
+        assert any("the data contradict the assumed noise" in warning for warning in wrong.warnings)
+        assert wrong.parameters.noise > told * 4 / 255
+    else:
+        assert wrong.parameters.noise == told * 4 / 255  # it is only ever raised
+
+
+def test_a_given_lambda_is_never_changed(cup):
+    model = pp.models.Deblurring(KERNELS["motion"])
+    y = model.simulate(cup, noise=4 / 255, rng=0)
+    lam = 0.05 * (4 / 255) ** 2
+    result = pp.restore(y, model, noise=1 / 255, lam=lam, denoiser="tv", max_iter=5)
+    assert result.parameters.lam == lam
+    assert result.parameters.noise == 1 / 255
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["clipped", "JPEG"])
+def test_photographs_in_8_bits_end_above_their_input(compressed):
+    """The file that version 0.1 ended 9.5 dB below: clipped, rounded, and its noise estimated too low."""
+    x = data.astronaut()[:224, 100:324] / 255
+    kernel = pp.kernels.motion(11, 20)
+    blurred = np.stack([convolve(x[..., c], kernel) for c in range(3)], -1)
+    y = blurred + np.random.default_rng(1).normal(0, 3 / 255, x.shape)
+    stored = np.round(np.clip(y, 0, 1) * 255).astype(np.uint8)
+    if compressed:
+        buffer = io.BytesIO()
+        Image.fromarray(stored).save(buffer, "JPEG", quality=95, subsampling=0)
+        stored = np.asarray(Image.open(buffer))
+    result = pp.deblur(stored, kernel, channel_axis=-1)
+    assert pp.psnr(result.image, x) > pp.psnr(stored / 255, x) + (2 if compressed else 4)
+
+
+def test_a_kernel_that_explains_nothing_is_doubted(cup):
+    y = pp.models.Deblurring(pp.kernels.motion(15, 0)).simulate(cup, noise=1 / 255, rng=0)
+    negative = np.zeros((3, 3))
+    negative[1] = (-1.0, 3.0, -1.0)  # a sharpening filter is not what happened
+    result = pp.restore(y, pp.models.Deblurring(-negative), noise=1 / 255, denoiser="tv")
+    assert result.status is pp.Status.DOUBTFUL
+    assert any("does not explain the data" in warning for warning in result.warnings)
+
+
+def test_a_result_without_contrast_is_doubted(cup):
+    result = pp.restore(cup, pp.models.Denoising(), denoiser=lambda image, sigma: np.full_like(image, 0.5), noise=0.01)
+    assert result.status is pp.Status.DOUBTFUL
+    assert any("nearly constant" in warning for warning in result.warnings)
+
+
+def test_texture_is_not_taken_for_noise():
+    """Gravel looks like noise, and stays when more noise is assumed: the first run is kept."""
+    x = data.gravel()[100:228, 100:228] / 255
+    model = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=0.6))
+    y = model.simulate(x, noise=1 / 255, rng=0)
+    result = pp.restore(y, model, noise=1 / 255)
+    assert pp.psnr(result.image, x) > pp.psnr(y, x) + 1
