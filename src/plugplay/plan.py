@@ -37,6 +37,7 @@ from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.posing import checked_reference, clip_of, contradicted, first_guess, noticed, posed, scale_of, watch_for
+from plugplay.tuning.nulls import noise_at_nulls
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
 from plugplay.tuning.watch import MAX_RERUNS, Raise, Watch, was_noise
@@ -373,10 +374,13 @@ def prepare(
         _watch=watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
         _case=case if lam is None and tune is None and start is None and not single else None,
     )
-    if plan._case is not None and isinstance(noise, int | float) and traits.observes == "intensities":
-        more = contradicted(unit, traits, level)
-        return plan if more is None else plan._assuming(more)
-    return plan
+    if plan._case is None or traits.observes != "intensities":
+        return plan
+    # A level that was estimated cannot contradict itself, but both can contradict the kernel.
+    told = contradicted(unit, traits, level) if isinstance(noise, int | float) else None
+    hidden = noise_at_nulls(unit, traits, level if told is None else told)
+    more = told if hidden is None else hidden
+    return plan if more is None else plan._assuming(more)
 
 
 def check_callback(callback: object) -> None:

@@ -239,7 +239,7 @@ def _sniffed(source: Path) -> _Format:
         if head.startswith(format_.magic) and (format_.name != "WebP" or head[8:12] == b"WEBP"):
             return format_
     what = "is empty" if not head else "is not an image file that can be read"
-    raise ImageFileError(f"{printable(source)} {what}; known are {', '.join(format_.name for format_ in _FORMATS)}")
+    raise ImageFileError(f"{printable(source)} {what}; available: {', '.join(format_.name for format_ in _FORMATS)}")
 
 
 def _named(target: Path) -> _Format:
@@ -247,7 +247,7 @@ def _named(target: Path) -> _Format:
         if target.suffix.lower() in format_.suffixes:
             return format_
     raise ImageFileError(
-        f"{printable(target)}: the ending {target.suffix!r} names no format that can be written; known are "
+        f"{printable(target)}: the ending {target.suffix!r} names no format that can be written; available: "
         f"{' '.join(suffixes())}"
     )
 

@@ -190,13 +190,13 @@ def leaves_white_noise(traits: Traits, noise: float) -> bool:
         return True
     if traits.spectrum is None or traits.decimation > 1:
         return False
-    taken = float(np.mean(_natural_spectrum(traits.spectrum.shape) * np.square(np.abs(1 - traits.spectrum))))
+    taken = float(np.mean(natural_spectrum(traits.spectrum.shape) * np.square(np.abs(1 - traits.spectrum))))
     return math.sqrt(taken) < NEGLIGIBLE_BLUR * noise
 
 
 def transmission(spectrum: NDArray[np.complex128], noise: float) -> float:
     """Return e, the share of an image's frequencies that its observation decides, between 0 and 1."""
-    power = np.square(np.abs(spectrum)) * _natural_spectrum(spectrum.shape)
+    power = np.square(np.abs(spectrum)) * natural_spectrum(spectrum.shape)
     return float(np.mean(power / (power + noise**2)))
 
 
@@ -215,7 +215,7 @@ def _lambda_per_variance(traits: Traits, noise: float) -> float:
     return LAMBDA_OF_NOTHING + LAMBDA_PER_TRANSMISSION * transmission(traits.spectrum, noise)
 
 
-def _natural_spectrum(shape: tuple[int, ...]) -> NDArray[np.float64]:
+def natural_spectrum(shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the power that natural images have on average at the frequencies of an FFT of this shape."""
     squares = np.zeros(shape)
     for axis, n in enumerate(shape):

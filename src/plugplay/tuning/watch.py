@@ -37,8 +37,8 @@ MAX_RESIDUAL = 1.25
 # By how much the noise is raised where the run only tells that it was too low.
 RAISE = 1.6
 MAX_DUAL_PER_MOVE = 1.8
-# The iterations in which the multiplier tells most, counted from 0.
-TELLING = slice(4, 16)
+# The iterations in which the multiplier tells most, counted from 0. Later, saturated places raise it in sound runs too.
+TELLING = slice(4, 12)
 MIN_NOISINESS = 3.0
 MIN_CLEANING = 2.0
 # A residual this far above the assumed noise means that the model does not explain the data.

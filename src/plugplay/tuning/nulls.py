@@ -1,0 +1,107 @@
+r"""Noise that a kernel cannot hide: what the data hold at frequencies that the kernel wipes out.
+
+Where :math:`|\hat h|^2 S` is far below the noise s², with S the spectrum that natural images share, the observation is
+noise alone, whatever the image is. So its power there,
+
+.. math:: t^2 = \sum_f S\, |\hat y|^2 \Big/ \sum_f S \quad\text{over}\quad \{f : |\hat h|^2 S < \epsilon\, s^2\},
+
+weighted with S because deblurring amplifies low frequencies most, is the variance of the noise where it does harm. It
+exceeds the estimate from flat blocks and patches
+
+* where the noise is not white, as in JPEG files, whose high frequencies were quantised away; in colour, what is left
+  is the same in all channels, so that their sum is looked at;
+* where the kernel is not the right one: its zeros are not those of the data. Neither the size of the residual nor its
+  whiteness shows that, because what a wrong kernel does to the data can be explained by ringing in the image.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.fft
+
+from plugplay.tuning.rules import MIN_NOISE, NATURAL_VARIANCE, natural_spectrum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.arrays.checks import FloatArray
+    from plugplay.traits import Traits
+
+__all__ = ["noise_at_nulls"]
+
+# Epsilon: to find a contradiction, and to measure it, for which more frequencies are better.
+NOTHING, HARDLY_ANYTHING = 0.1, 0.3
+# With the right kernel and white noise t is below it in all but one of 798 cases.
+MIN_EXCESS = 1.25
+# What does not fit the model is not white, and does more harm than its power tells.
+HARM = 1.5
+MIN_FREQUENCIES = 40
+MAX_ROUNDS = 6
+
+
+def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
+    """Return the noise to assume if there is clearly more at the kernel's zeros than was assumed; else None.
+
+    Parameters
+    ----------
+    y : array
+        The observation.
+    traits : Traits
+        Of the model; only convolutions that keep and observe every pixel can be judged.
+    noise : float
+        What was assumed.
+    """
+    if traits.spectrum is None or traits.decimation > 1 or traits.observed is not None:
+        return None
+    shape = y.shape[: traits.spectrum.ndim]
+    if any(n < m for n, m in zip(shape, traits.spectrum.shape, strict=True)):
+        return None
+    channels = y.reshape(*shape, -1)
+    image = channels.sum(axis=-1, dtype=np.float64) / math.sqrt(channels.shape[-1])
+    power, signal, natural = _spectra(image, traits.spectrum)
+    assumed = max(noise, MIN_NOISE)
+    if _level(power, signal, natural, assumed, NOTHING) < MIN_EXCESS * assumed:
+        return None
+    return HARM * _level(power, signal, natural, assumed, HARDLY_ANYTHING)
+
+
+def _spectra(
+    image: NDArray[np.float64], spectrum: NDArray[np.complex128]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the power of an image at each frequency, what of it a natural image explains, and that image's own."""
+    window = np.ones(())
+    for n in image.shape:
+        window = np.multiply.outer(window, np.hanning(n + 2)[1:-1])
+    window /= math.sqrt(float(np.sum(np.square(window))))
+    centred = image - float(np.sum(image * window) / np.sum(window))
+    power = np.square(np.abs(scipy.fft.fftn(centred * window)))
+    taps = scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real)
+    passed = np.square(np.abs(scipy.fft.fftn(taps, image.shape)))
+    natural = natural_spectrum(image.shape) * (float(np.var(image)) / NATURAL_VARIANCE)
+    # The window carries power from each frequency to its neighbours: a convolution with its own power.
+    spread = scipy.fft.ifftn(np.square(np.abs(scipy.fft.fftn(window))))
+    signal = scipy.fft.fftn(scipy.fft.ifftn(passed * natural) * spread).real
+    return power, signal, natural
+
+
+def _level(
+    power: NDArray[np.float64],
+    signal: NDArray[np.float64],
+    natural: NDArray[np.float64],
+    noise: float,
+    share: float,
+) -> float:
+    """Return t; more noise leaves more frequencies without signal, so that it is repeated until it stays."""
+    level = noise
+    for _ in range(MAX_ROUNDS):
+        empty = signal < share * level**2
+        if np.count_nonzero(empty) < MIN_FREQUENCIES:
+            break
+        found = math.sqrt(float(np.sum(natural[empty] * power[empty]) / np.sum(natural[empty])))
+        if found < 1.05 * level:
+            return max(level, found)
+        level = found
+    return level

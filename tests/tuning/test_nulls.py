@@ -1,0 +1,49 @@
+"""Noise at the kernel's zeros: white noise and the right kernel are believed, a wrong kernel is not."""
+
+import numpy as np
+import pytest
+from skimage import data
+
+import plugplay as pp
+from plugplay.tuning.nulls import noise_at_nulls
+
+
+@pytest.fixture(scope="module")
+def moon():
+    return data.moon()[200:360, 200:360] / 255
+
+
+@pytest.mark.parametrize("kernel", ["motion:9,20", "disk:4", "box:9", "gaussian:1.6"])
+@pytest.mark.parametrize("noise", [1 / 255, 8 / 255])
+def test_the_right_kernel_is_believed(moon, kernel, noise):
+    model = pp.models.Deblurring(pp.kernels.parse(kernel))
+    y = model.simulate(moon, noise=noise, rng=0)
+    assert noise_at_nulls(y, model.traits(y), noise) is None
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_more_noise_than_was_told_is_found(moon, channels):
+    model = pp.models.Deblurring(pp.kernels.box(9))
+    x = np.broadcast_to(moon.reshape(160, 160, *[1] * len(channels)), (160, 160, *channels))
+    y = model.simulate(x, noise=8 / 255, rng=0)
+    found = noise_at_nulls(y, model.traits(y), 3 / 255)
+    assert 1.3 * 8 / 255 < found < 1.8 * 8 / 255
+
+
+def test_another_kernel_leaves_too_much_where_the_told_one_leaves_nothing():
+    page = data.page()[20:180, 100:260] / 255
+    y = pp.models.Deblurring(pp.kernels.box(9)).simulate(page, noise=0.5 / 255, rng=0)
+    told = pp.models.Deblurring(pp.kernels.box(11))
+    assert noise_at_nulls(y, told.traits(y), 0.5 / 255) > 2 / 255
+
+
+def test_what_cannot_be_judged_is_not(moon):
+    for model in (
+        pp.models.Denoising(),
+        pp.models.SuperResolution(2),
+        pp.models.Deblurring(np.ones((3, 3)) / 9, mask=np.ones((160, 160), bool)),
+    ):
+        assert noise_at_nulls(moon, model.traits(moon), 0.01) is None
+    small = moon[:32, :32]
+    blur = pp.models.Deblurring(np.ones((3, 3)) / 9)
+    assert noise_at_nulls(small, blur.traits(small), 1e-4) is None
