@@ -374,7 +374,8 @@ def prepare(
         _watch=watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
         _case=case if lam is None and tune is None and start is None and not single else None,
     )
-    if plan._case is None or traits.observes != "intensities":
+    # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
+    if plan._case is None or traits.observes != "intensities" or isinstance(described, PoissonGaussian):
         return plan
     # A level that was estimated cannot contradict itself, but both can contradict the kernel.
     told = contradicted(unit, traits, level) if isinstance(noise, int | float) else None

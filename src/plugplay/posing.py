@@ -32,7 +32,7 @@ __all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "notic
 _KEEPS_CONSTANTS = 1e-6
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
-MAX_8_BIT = 255
+MAX_8_BIT, MAX_16_BIT = 255, 65535
 # What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
 UNKNOWN_NOISE = 3 / 255
 
@@ -134,13 +134,13 @@ def _safe(estimate: NoiseEstimate) -> float:
 def _is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
     """Tell whether these are counts whose noise clearly grows with the signal.
 
-    Counts are integers of more than 8 bits: in 8 bits a curve for the eye was applied. Decimated images are left out,
-    as folded detail passes for noise, and more so where it is bright.
+    Counts are integers of 16 bits: in 8 bits a curve for the eye was applied. Decimated images are left out, as folded
+    detail passes for noise, and more so where it is bright.
     """
-    counts = scale.integer and scale.high - scale.low > MAX_8_BIT and traits.observes == "intensities"
+    counts = scale.integer and MAX_8_BIT < scale.high - scale.low <= MAX_16_BIT and traits.observes == "intensities"
     if not counts or traits.decimation > 1 or not knows_photons(model):
         return False
-    return grows_with_signal(scale.to_nominal(y), mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+    return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
 
 
 def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
