@@ -94,11 +94,12 @@ def _is_property(frame: FrameType) -> bool:
 
 
 def journeys() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the ways of a 16-bit TIFF file and of an array."""
+    """Return the ways of a 16-bit TIFF file and of an array of the same pixels."""
     import plugplay as pp
 
     rows, columns = np.indices((20, 24))
     y = 0.2 + 0.6 * ((rows // 5 + columns // 6) % 2) + np.random.default_rng(0).normal(0, 0.02, rows.shape)
+    y = np.round(65535 * np.clip(y, 0, 1)).astype(np.uint16)
     kernel = pp.kernels.gaussian(3, sigma=0.8)
 
     def array() -> None:
@@ -106,7 +107,7 @@ def journeys() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
 
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "blurred.tif", Path(folder) / "sharp.tif"
-        tifffile.imwrite(source, np.round(65535 * np.clip(y, 0, 1)).astype(np.uint16))
+        tifffile.imwrite(source, y)
 
         def file() -> None:
             image = pp.io.read(source)

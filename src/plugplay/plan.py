@@ -31,6 +31,7 @@ from plugplay.models.description import (
     spatial_ndim_of,
     traits_of,
 )
+from plugplay.noise.growing import PoissonGaussian, raised
 from plugplay.pnp.driver import Cancelled, Driver
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from plugplay.models.base import DataTerm, Model
-    from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.schedules import Schedule
 
 __all__ = ["Plan", "prepare"]
@@ -193,11 +193,10 @@ class Plan:
         scale = self._conversion.scale
         schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
         told = f"the data contradict the assumed noise {self._case.noise / scale.gain:.3g}; "
+        described = raised(self.parameters.noise, noise / scale.gain, self._case.noise / scale.gain)
         return replace(
             self,
-            parameters=replace(
-                self.parameters, noise=noise / scale.gain, lam=choice.lam / scale.gain**2, schedule=schedule
-            ),
+            parameters=replace(self.parameters, noise=described, lam=choice.lam / scale.gain**2, schedule=schedule),
             warnings=(*self.warnings, told + f"{noise / scale.gain:.3g} was used"),
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
@@ -317,7 +316,9 @@ def prepare(
     scale = scale_of(observed, traits, data_range, noise, model)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
-    data_term, level, described = posed(unit, model, traits, noise, scale)
+    # A given lambda is meant for squares, and so is Stein's estimate.
+    squares = lam is not None or tune is not None
+    data_term, level, described = posed(unit, model, traits, noise, scale, squares=squares)
     threads = check_workers(workers)
     way = get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
@@ -342,7 +343,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clip_of(clip, choice.clip, scale, unit),
+        clip=clip_of(clip, choice.clip, scale, unit, data_term),
         iteration=way.name,
         last_sigma=choice.last_sigma,
     )
@@ -373,7 +374,8 @@ def prepare(
         _watch=watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
         _case=case if lam is None and tune is None and start is None and not single else None,
     )
-    if plan._case is None or traits.observes != "intensities":
+    # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
+    if plan._case is None or traits.observes != "intensities" or isinstance(described, PoissonGaussian):
         return plan
     # A level that was estimated cannot contradict itself, but both can contradict the kernel.
     told = contradicted(unit, traits, level) if isinstance(noise, int | float) else None

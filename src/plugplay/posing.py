@@ -9,8 +9,9 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
 from plugplay.arrays.scale import Scale
-from plugplay.models.description import entered
+from plugplay.models.description import darkest_of, entered, knows_photons, poisson_term_of
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
+from plugplay.noise.curve import grows_with_signal
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.pnp.state import State
@@ -31,6 +32,7 @@ __all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "notic
 _KEEPS_CONSTANTS = 1e-6
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
+MAX_8_BIT, MAX_16_BIT = 255, 65535
 # What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
 UNKNOWN_NOISE = 3 / 255
 
@@ -55,7 +57,8 @@ def scale_of(
                 f"constant; got ({scale.low:g}, {scale.high:g})"
             )
         return scale
-    if isinstance(noise, PoissonGaussian):  # the transform that makes the noise uniform brings a range of its own
+    if isinstance(noise, PoissonGaussian) and traits.pointwise:
+        # The transform that makes the noise uniform brings a range of its own.
         return Scale.nominal_of(observed.dtype, data_range)
     gain = traits.constant_gain
     movable = gain is not None and abs(gain - 1) <= _KEEPS_CONSTANTS
@@ -63,9 +66,18 @@ def scale_of(
 
 
 def posed(
-    y: NDArray[Any], model: Model, traits: Traits, noise: float | PoissonGaussian | str | None, scale: Scale
+    y: NDArray[Any],
+    model: Model,
+    traits: Traits,
+    noise: float | PoissonGaussian | str | None,
+    scale: Scale,
+    *,
+    squares: bool = False,
 ) -> tuple[DataTerm, float, float | PoissonGaussian | None]:
-    """Bind the model to the observation; return the data term, its noise level, and the noise as users know it."""
+    """Bind the model to the observation; return the data term, its noise level, and the noise as users know it.
+
+    With `squares`, f is a square if the noise is not given; else counts that clearly say so have that of photons.
+    """
     if isinstance(noise, str) and noise != "auto":
         raise ValueError(f"noise must be a number, a PoissonGaussian or 'auto'; got {noise!r}")
     if traits.observes == "counts":
@@ -73,13 +85,22 @@ def posed(
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
         return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
+    if (noise is None or noise == "auto") and not squares and _is_of_photons(y, model, traits, scale):
+        noise = PoissonGaussian()
     if isinstance(noise, PoissonGaussian):
-        if not traits.pointwise:
+        if not traits.pointwise and not knows_photons(model):
             raise ValueError(
-                f"noise=PoissonGaussian(...) works pixel by pixel, so only denoise and inpaint can use it; for "
+                f"noise=PoissonGaussian(...) needs a model that is pointwise or has a poisson_term; for "
                 f"{type(model).__name__} give the standard deviation of the noise as a number"
             )
-        known = estimate_poisson_gaussian(y, noise, mask=traits.observed)
+        known = estimate_poisson_gaussian(
+            scale.to_nominal(y), noise, mask=traits.observed, spatial_ndim=traits.spatial_ndim
+        )
+        if not traits.pointwise:
+            if noise.gain is None and noise.read is None:
+                known = known.raised(noise_behind(traits, 1.0))
+            photons = poisson_term_of(model, y, known.moved(scale.gain, scale.offset))
+            return photons, photons.noise, known
         values = y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0))
         stabiliser = Stabiliser.build(values, known)
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
@@ -110,6 +131,18 @@ def _safe(estimate: NoiseEstimate) -> float:
     return estimate.sigma + estimate.uncertainty * ("JPEG" in estimate.reasons)
 
 
+def _is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
+    """Tell whether these are counts whose noise clearly grows with the signal.
+
+    Counts are integers of 16 bits: in 8 bits a curve for the eye was applied. Decimated images are left out, as folded
+    detail passes for noise, and more so where it is bright.
+    """
+    counts = scale.integer and MAX_8_BIT < scale.high - scale.low <= MAX_16_BIT and traits.observes == "intensities"
+    if not counts or traits.decimation > 1 or not knows_photons(model):
+        return False
+    return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+
+
 def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
     """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
 
@@ -122,7 +155,7 @@ def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
 
 
 def clip_of(
-    clip: object, chosen: tuple[float, float] | None, scale: Scale, unit: NDArray[Any]
+    clip: object, chosen: tuple[float, float] | None, scale: Scale, unit: NDArray[Any], data_term: DataTerm
 ) -> tuple[float, float] | None:
     """Return the range of the denoiser's input on the working scale."""
     if clip is None:
@@ -130,11 +163,14 @@ def clip_of(
     if not isinstance(clip, str):
         return scale.interval_to_working(check_interval(clip, "clip"))
     check_choice(clip, "clip", ("auto",))
-    if chosen is None or scale.is_nominal:
-        return chosen
-    # Where black and white come from the data, white is no limit: a star restored to a point is far above it. But
-    # nothing is darker than the darkest that was seen, or else stars would have dark rings.
-    return float(np.nanmin(unit)), math.inf
+    if chosen is None:
+        return None
+    low, high = chosen
+    if not scale.is_nominal:
+        # Where black and white come from the data, white is no limit: a star restored to a point is far above it. But
+        # nothing is darker than the darkest that was seen, or else stars would have dark rings.
+        low, high = float(np.nanmin(unit)), math.inf
+    return max(low, darkest_of(data_term)), high
 
 
 def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...]) -> tuple[str, ...]:
@@ -175,9 +211,11 @@ def watch_for(
     data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, *, bounded: bool
 ) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
-    if not isinstance(described, float):
+    if described is None or (traits.pointwise and isinstance(described, PoissonGaussian)):
         return None
     seen = y if traits.observed is None else y[traits.observed]
     # How much an image varies cannot be told from sums of its pixels.
     contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
+    # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
+    bounded = bounded and not math.isfinite(darkest_of(data_term))
     return Watch(data_term, traits.observed, noise, contrast, noise, bounded)

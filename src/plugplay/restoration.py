@@ -73,7 +73,8 @@ def restore(
         images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
     noise : float, PoissonGaussian or "auto", optional
         Standard deviation of the noise, on the scale [0, 1] for integers and in the units of float input, or noise that
-        grows with the signal (for `Denoising` and `Inpainting`). Estimated from y if it is not given, or ``"auto"``.
+        grows with the signal. Estimated from y if it is not given, or ``"auto"``; deblurring then takes integers of
+        16 bits whose noise clearly grows with the signal for photons.
     lam : float, optional
         Lambda, the weight of the prior. This, schedule, tol and max_iter are chosen from the noise, the model and the
         denoiser if they are not given: see `plugplay.tuning.rules`.

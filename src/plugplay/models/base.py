@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     from plugplay.traits import Traits
 
-__all__ = ["DataTerm", "LinearGaussianModel", "Model", "ProxSession", "WarmDataTerm", "check_step", "observation"]
+__all__ = [
+    "DataTerm",
+    "LinearGaussianModel",
+    "Model",
+    "PoissonDataTerm",
+    "ProxSession",
+    "WarmDataTerm",
+    "check_step",
+    "observation",
+]
 
 
 class DataTerm(Protocol):
@@ -81,6 +90,15 @@ class WarmDataTerm(Protocol):
 
     def session(self, rtol: float = ...) -> ProxSession:
         """Return proximal steps with a memory of their own, to this relative residual, for one restoration."""
+        ...
+
+
+class PoissonDataTerm(DataTerm, Protocol):
+    """A data term for noise that grows with the signal, scaled as ``½ ||G x - y||²`` with one level of noise."""
+
+    @property
+    def noise(self) -> float:
+        """The level: the root of the mean variance."""
         ...
 
 

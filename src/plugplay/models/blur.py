@@ -26,6 +26,7 @@ from plugplay.kernels import centroid_shift
 from plugplay.models.base import LinearGaussianModel, observation
 from plugplay.models.likelihoods.gaussian import CircularTerm
 from plugplay.models.likelihoods.masked import MaskedTerm
+from plugplay.models.likelihoods.poisson import PoissonTerm
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.interpolation import bicubic_upsample
 from plugplay.models.operators.polyphase import SampledBlur
@@ -33,6 +34,8 @@ from plugplay.traits import Traits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from plugplay.noise.growing import PoissonGaussian
 
 __all__ = ["BOUNDARIES", "BlurModel", "check_boundary", "check_optional_mask"]
 
@@ -97,6 +100,17 @@ class BlurModel(LinearGaussianModel):
 
     def data_term(self, y: ArrayLike) -> CircularTerm | MaskedTerm:
         """Return ``f(x) = ½ ||G x - y||²``; values of y where the mask is False are ignored."""
+        term = self._masked_term(y)
+        if not term.mask.all():
+            return term
+        blur = self._blur(term.y, enlarged=True)
+        return CircularTerm.build(term.y, blur=blur, frame=term.frame, first=term.first)
+
+    def poisson_term(self, y: ArrayLike, noise: PoissonGaussian) -> PoissonTerm:
+        """Return the likelihood of photons and read-out noise, whose gain, read-out noise and offset are known."""
+        return PoissonTerm.build(self._masked_term(y), noise)
+
+    def _masked_term(self, y: ArrayLike) -> MaskedTerm:
         samples = self._samples(y)
         if self.mask is not None:
             observed = mask_for(samples, self.mask)
@@ -112,9 +126,6 @@ class BlurModel(LinearGaussianModel):
             samples, observed = margin.embed(samples), margin.embed(observed)
         first = frozen(self._start(margin.reflect(guess)))
         frame = margin.scaled(self.factor)
-        if observed.all():
-            blur = self._blur(samples, enlarged=True)
-            return CircularTerm.build(samples, blur=blur, frame=frame, first=first)
         return MaskedTerm(frozen(samples), frozen(observed), self.kernel, self.factor, self.offset, frame, first)
 
     def _samples(self, y: ArrayLike) -> FloatArray:

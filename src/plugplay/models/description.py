@@ -17,19 +17,23 @@ from plugplay.models.solvers import POWER_MARGIN, largest_eigenvalue
 from plugplay.traits import Traits
 
 if TYPE_CHECKING:
-    from plugplay.models.base import DataTerm, Model, ProxSession
+    from plugplay.models.base import DataTerm, Model, PoissonDataTerm, ProxSession
+    from plugplay.noise.growing import PoissonGaussian
 
 __all__ = [
     "Traits",
     "check_model_protocol",
     "constant_gain_of",
+    "darkest_of",
     "declared_lipschitz",
     "entered",
     "has_adjoint",
+    "knows_photons",
     "leading_axes_of",
     "lipschitz_of",
     "lower_bound_of",
     "open_steps",
+    "poisson_term_of",
     "residual_of",
     "spatial_ndim_of",
     "traits_of",
@@ -108,9 +112,25 @@ def lipschitz_of(data_term: DataTerm) -> float:
     return POWER_MARGIN * largest_eigenvalue(lambda d: data_term.gradient(x + d) - ground, direction)
 
 
+def knows_photons(model: Model) -> bool:
+    """Tell whether a model has a data term for noise that grows with the signal."""
+    return hasattr(model, "poisson_term")
+
+
+def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> PoissonDataTerm:
+    """Return the data term for noise that grows with the signal of a model that `knows_photons`."""
+    term: PoissonDataTerm = model.poisson_term(y, noise)  # type: ignore[attr-defined]  # optional
+    return term
+
+
 def lower_bound_of(data_term: DataTerm) -> float:
     """Return the constraint x >= bound of a data term; minus infinity if there is none."""
     return float(getattr(data_term, "lower_bound", -math.inf))
+
+
+def darkest_of(data_term: DataTerm) -> float:
+    """Return what no pixel is expected to be below; minus infinity if the data term does not tell."""
+    return float(getattr(data_term, "darkest", -math.inf))
 
 
 def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:

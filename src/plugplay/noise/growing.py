@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["PoissonGaussian", "Stabiliser", "estimate_poisson_gaussian"]
+__all__ = ["PoissonGaussian", "Stabiliser", "estimate_poisson_gaussian", "raised"]
 
 # Above this mean count, and read-out deviation, the closed form of the inverse is as good as the table.
 _MANY_PHOTONS = 400.0
@@ -65,14 +65,31 @@ class PoissonGaussian:
             check_number(self.read, "read", minimum=0)
         check_number(self.offset, "offset")
 
+    def moved(self, scale: float, shift: float = 0.0) -> PoissonGaussian:
+        """Return the same noise for images whose values x have become ``scale * x + shift``."""
+        gain, read = (None if value is None else scale * value for value in (self.gain, self.read))
+        return PoissonGaussian(gain, read, offset=scale * self.offset + shift)
+
+    def raised(self, factor: float) -> PoissonGaussian:
+        """Return noise whose standard deviation is so many times as large everywhere; gain and read are known."""
+        gain, read = self.gain, self.read
+        return PoissonGaussian(
+            None if gain is None else factor**2 * gain, None if read is None else factor * read, offset=self.offset
+        )
+
+
+def raised(noise: float | PoissonGaussian | None, level: float, before: float) -> float | PoissonGaussian:
+    """Return the noise whose level is not `before`, as was assumed, but `level`."""
+    return noise.raised(level / before) if isinstance(noise, PoissonGaussian) else level
+
 
 def estimate_poisson_gaussian(
-    y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None
+    y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None, spatial_ndim: int = 2
 ) -> PoissonGaussian:
     """Return `known` with what it leaves open estimated from the image, as `plugplay.noise.curve` tells."""
     if known.gain is not None and known.read is not None:
         return known
-    curve = estimate_curve(y, mask=mask)
+    curve = estimate_curve(y, mask=mask, spatial_ndim=spatial_ndim)
     if curve is None:
         raise ValueError(
             f"the image, of shape {y.shape}, has too few wholly observed places to estimate its noise: give gain and "

@@ -37,7 +37,9 @@ class MaskedTerm(LeastSquares):
     .. math:: (M G G^T M + \rho I)\, w = M (y - G v).
 
     The system lives on the small grid. Conjugate gradients solve it, preconditioned by
-    :math:`M (G G^T + \rho I)^{-1} M`, its exact inverse if everything were observed.
+    :math:`M (G G^T + \rho I)^{-1} M`, its exact inverse if everything were observed. If observations have variances
+    :math:`d_i` relative to each other, :math:`\rho I` becomes :math:`\rho\,\mathrm{diag}(d)`, in the preconditioner
+    with their mean: see `plugplay.models.likelihoods.poisson`.
 
     Attributes
     ----------
@@ -99,7 +101,19 @@ class MaskedTerm(LeastSquares):
 
     def residual(self, x: FloatArray) -> FloatArray:
         """Return M (S H x - y) in the observed frame."""
-        return self.frame.sampled(self.factor).crop(super().residual(x))
+        return self.in_frame(super().residual(x))
+
+    def in_frame(self, samples: FloatArray) -> FloatArray:
+        """Return the samples that lie in the observed frame."""
+        return self.frame.sampled(self.factor).crop(samples)
+
+    def misfit(self, x: FloatArray) -> FloatArray:
+        """Return M (S H x - y) on the whole domain."""
+        return self._misfit(x)
+
+    def pulled_back(self, samples: FloatArray) -> FloatArray:
+        """Return Gᵀ of samples on the whole domain that are zero where nothing was observed."""
+        return self._adjoint(samples)
 
     @functools.cached_property
     def _exact(self) -> MaskedSystem:
@@ -137,7 +151,8 @@ class MaskedSystem:
         """Precompute the spectra."""
         ndim = term.kernel.ndim
         small = term.y.shape[:ndim]
-        fast = tuple(scipy.fft.next_fast_len(n, real=True) for n in small)
+        # A circle cannot be made longer.
+        fast = small if term.frame == Frame() else tuple(scipy.fft.next_fast_len(n, real=True) for n in small)
         padding = Frame((0,) * ndim, tuple(long - short for long, short in zip(fast, small, strict=True)))
         grid = tuple(term.factor * n for n in fast)
         blur = SampledBlur.build(term.kernel, grid, factor=term.factor, offset=term.offset, dtype=dtype)
@@ -153,37 +168,42 @@ class MaskedSystem:
         return self._cropped(self.blur.adjoint(self.padding.embed(samples.astype(self.y.dtype, copy=False))))
 
     def step(
-        self, v: FloatArray, rho: float, guess: FloatArray | None, rtol: float
+        self, v: FloatArray, rho: float, guess: FloatArray | None, rtol: float, variances: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, list[Solution]]:
-        """Return the proximal step x, the w behind it and how each channel's was found, starting from a guess of w."""
+        """Return the proximal step x, the w behind it and how each channel's was found, starting from a guess of w.
+
+        With `variances`, those of the observations relative to each other, f is ``½ Σ (G x - y)² / variances``.
+        """
         start = np.zeros(self.y.shape, self.y.dtype) if guess is None else guess
+        ridge = np.ones(1, self.y.dtype) if variances is None else variances.astype(self.y.dtype, copy=False)
+        ridge = np.broadcast_to(self.y.dtype.type(rho) * ridge, self.y.shape)
         if v.ndim == len(self.blur.shape):
-            x, solution = self._channel_step(v, rho, start, self.y, self.mask, rtol)
+            x, solution = self._channel_step(v, ridge, start, self.y, self.mask, rtol)
             return x, solution.w, [solution]
         # One channel after the other: each stops when it is done, and the memory of one is enough.
         x, w, solutions = np.empty_like(v), np.empty_like(start), []
         for c in range(v.shape[-1]):
             y, mask = np.ascontiguousarray(self.y[..., c]), np.ascontiguousarray(self.mask[..., c])
-            x[..., c], solution = self._channel_step(v[..., c], rho, start[..., c], y, mask, rtol)
+            x[..., c], solution = self._channel_step(v[..., c], ridge[..., c], start[..., c], y, mask, rtol)
             w[..., c] = solution.w
             solutions.append(solution)
         return x, w, solutions
 
     def _channel_step(
-        self, v: FloatArray, rho: float, guess: FloatArray, y: FloatArray, mask: BoolArray, rtol: float
+        self, v: FloatArray, ridge: FloatArray, guess: FloatArray, y: FloatArray, mask: BoolArray, rtol: float
     ) -> tuple[FloatArray, Solution]:
-        nothing, weight = self.y.dtype.type(0), self.y.dtype.type(rho)
+        nothing = self.y.dtype.type(0)
         exact = v.astype(self.y.dtype)
         seen = self.padding.crop(self.blur.forward(self._embedded(exact)))
         rhs = np.where(mask, y - seen, nothing)
-        inverse = 1 / (self.blur.gram + weight)
+        inverse = 1 / (self.blur.gram + self.y.dtype.type(_mean(ridge, mask)))
 
         def filtered(w: FloatArray, response: FloatArray) -> FloatArray:
             whole = self.blur.filter_samples(self.padding.embed(w), response)
             return np.where(mask, self.padding.crop(whole), nothing)
 
         solution = conjugate_gradients(
-            lambda w: filtered(w, self.blur.gram) + weight * w,
+            lambda w: filtered(w, self.blur.gram) + ridge * w,
             rhs,
             guess=guess,
             preconditioner=lambda w: filtered(w, inverse),
@@ -208,12 +228,12 @@ class MaskedTermSession:
         self._scaled: FloatArray | None = None
         self._log = StepLog(rtol)
 
-    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+    def prox(self, v: FloatArray, rho: float, variances: FloatArray | None = None) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
         rho = check_step(v, rho, self._system.shape)
         weight = self._system.y.dtype.type(rho)
         guess = None if self._scaled is None else self._scaled / weight
-        x, w, solutions = self._system.step(v, rho, guess, self._rtol)
+        x, w, solutions = self._system.step(v, rho, guess, self._rtol, variances)
         self._scaled = weight * w
         self._log.record(*solutions)
         return x
@@ -221,3 +241,9 @@ class MaskedTermSession:
     def warnings(self) -> tuple[str, ...]:
         """Return what a user should know about the steps so far."""
         return self._log.warnings("the mask leaves too little to go on, or rho is tiny")
+
+
+def _mean(ridge: FloatArray, mask: BoolArray) -> float:
+    """Return the mean where there is an observation."""
+    seen = np.count_nonzero(mask)
+    return float(np.sum(ridge, where=mask, dtype=np.float64) / seen) if seen else float(ridge.flat[0])

@@ -1,0 +1,153 @@
+"""Deblurring and enlarging counts of photons: simulated cells, and what the noise is told to be."""
+
+import json
+
+import numpy as np
+import pytest
+import tifffile
+from scipy import ndimage
+from skimage.restoration import richardson_lucy
+
+import plugplay as pp
+from plugplay.noise.estimation import estimate_noise
+
+OFFSET, READ = 100, 1.5
+UNIT = 65535  # images of uint16 come back on [0, 1]
+
+
+def cells(size=96, seed=0):
+    """Return smooth nuclei and thin filaments on a dim background, about 0 to 1."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.mgrid[:size, :size].astype(float)
+    image = np.full((size, size), 0.03)
+    for _ in range(4):
+        (row, column), radius = rng.uniform(15, size - 15, 2), rng.uniform(9, 15)
+        distance = np.hypot(rows - row, columns - column) / radius
+        image += rng.uniform(0.3, 0.6) / (1 + np.exp(12 * (distance - 1)))
+    for _ in range(6):
+        place, angle, drawn = rng.uniform(0, size, 2), rng.uniform(0, 2 * np.pi), np.zeros((size, size))
+        for _ in range(300):
+            place, angle = place + 0.4 * np.array([np.sin(angle), np.cos(angle)]), angle + 0.04 * rng.normal()
+            i, j = np.round(place).astype(int)
+            if 0 <= i < size and 0 <= j < size:
+                drawn[i, j] = 1
+        image = np.maximum(image, rng.uniform(0.4, 1) * ndimage.gaussian_filter(drawn, 0.7) / 0.45)
+    return image
+
+
+def counted(clean, peak, seed=1):
+    """Return what a camera with an offset makes of an image that is already blurred."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(peak * clean) + READ * rng.normal(size=clean.shape) + OFFSET
+    return np.round(counts).astype(np.uint16)
+
+
+def psnr_of(image, clean, peak):
+    return pp.psnr((UNIT * image - OFFSET) / peak, clean)
+
+
+def best_richardson_lucy(y, kernel, clean, peak):
+    margin = len(kernel)
+    padded = np.pad(np.maximum((y - float(OFFSET)) / peak, 1e-6), margin, mode="symmetric")
+    inside = (slice(margin, -margin),) * 2
+    return max(
+        pp.psnr(richardson_lucy(padded, kernel, num_iter=n, clip=False)[inside], clean)
+        for n in (2, 4, 7, 11, 16, 25, 40, 60, 90)
+    )
+
+
+def blurred_cells(peak, sigma, seed):
+    """Return cells, the kernel, and the counts of their blurred image."""
+    clean = cells(seed=seed)
+    kernel = pp.kernels.gaussian(2 * int(4 * sigma) + 1, sigma=sigma)
+    return clean, kernel, counted(ndimage.convolve(clean, kernel, mode="reflect"), peak)
+
+
+@pytest.mark.parametrize(("peak", "sigma", "seed"), [(20, 2.0, 21), (60, 1.5, 22), (200, 2.5, 23)])
+def test_cells_beat_richardson_lucy_and_uniform_noise(peak, sigma, seed):
+    clean, kernel, y = blurred_cells(peak, sigma, seed)
+    result = pp.deblur(y, kernel)
+    uniform = pp.deblur(y, kernel, noise=estimate_noise(y / UNIT).sigma)
+    found = psnr_of(result.image, clean, peak)
+    assert found > best_richardson_lucy(y, kernel, clean, peak) + 0.3
+    assert found > psnr_of(uniform.image, clean, peak)
+    assert result.parameters.noise.gain * UNIT == pytest.approx(1.0, rel=0.2)
+    assert result.parameters.noise.offset * UNIT == pytest.approx(OFFSET, abs=0.05 * peak)
+    assert "noise" in result.parameters.chosen
+    assert result.status is pp.Status.CONVERGED
+    # Neither light nor background is lost.
+    assert (UNIT * result.image - OFFSET).mean() == pytest.approx((y - float(OFFSET)).mean(), rel=0.02)
+
+
+def test_counts_are_the_same_in_every_unit():
+    _, kernel, y = blurred_cells(60, 1.5, 24)
+    by_itself = pp.deblur(y, kernel, denoiser="tv").image
+    told = pp.deblur(y.astype(np.float64), kernel, denoiser="tv", noise=pp.PoissonGaussian()).image
+    scaled = pp.deblur(3.0 * y + 7, kernel, denoiser="tv", noise=pp.PoissonGaussian()).image
+    np.testing.assert_allclose(UNIT * by_itself, told, atol=0.05)
+    np.testing.assert_allclose((scaled - 7) / 3, told, atol=0.3)
+
+
+def test_photons_are_assumed_only_where_counts_say_so():
+    clean, kernel, y = blurred_cells(200, 1.5, 25)
+    model = pp.models.Deblurring(kernel)
+    uniform = np.round(1000 + 500 * clean + 20 * np.random.default_rng(0).normal(size=clean.shape)).astype(np.uint16)
+
+    def assumed(y, model=model, **options):
+        return type(pp.prepare(y, model, denoiser="tv", **options).parameters.noise)
+
+    assert assumed(y) is assumed(y, noise="auto") is pp.PoissonGaussian
+    assert assumed(y.astype(np.int16)) is pp.PoissonGaussian
+    assert assumed(y.astype(np.int32)) is float
+    assert assumed(uniform) is float
+    assert assumed(y, noise=1e-4) is float
+    assert assumed(y, lam=1e-8) is float
+    assert assumed(y, tune="sure", rng=0) is float
+    assert assumed(np.minimum(y - OFFSET, 255).astype(np.uint8)) is float
+    assert assumed(y / UNIT) is float
+    assert assumed(y, pp.models.Denoising()) is float
+    assert assumed(y, pp.models.SuperResolution(2)) is float
+
+
+def test_too_little_gain_is_raised():
+    _, kernel, y = blurred_cells(60, 1.5, 26)
+    told = pp.PoissonGaussian(0.1 / UNIT, 0.5 / UNIT, offset=OFFSET / UNIT)
+    result = pp.deblur(y, kernel, noise=told, denoiser="nlm")
+    assert any("contradict" in warning for warning in result.warnings)
+    assert result.parameters.noise.gain > 3 * told.gain
+    assert result.parameters.noise.offset == told.offset
+
+
+@pytest.mark.parametrize("channels", [None, 3])
+def test_enlarging_counts(channels):
+    clean = cells(size=192, seed=28)
+    if channels:
+        clean = np.stack([clean, clean[::-1], clean.T], axis=-1)
+    model = pp.models.SuperResolution(2, pp.kernels.gaussian(7, sigma=1.2), boundary="reflect")
+    y = counted(model.forward(clean), 100)
+    axis = None if channels is None else -1
+    known = pp.PoissonGaussian(1 / UNIT, READ / UNIT, offset=OFFSET / UNIT)
+    result = pp.restore(y, model, noise=known, denoiser="nlm", channel_axis=axis)
+    term = model.data_term(y / UNIT)
+    assert result.image.shape == clean.shape
+    assert psnr_of(result.image, clean, 100) > psnr_of(term.crop(term.start()), clean, 100) + 1.5
+    found = pp.prepare(y, model, noise=pp.PoissonGaussian(), channel_axis=axis).parameters.noise
+    assert found.gain * UNIT == pytest.approx(1.0, rel=0.25)
+
+
+def test_models_that_do_not_know_photons_say_so():
+    model = pp.models.Linear(np.eye(256), shape=(16, 16))
+    with pytest.raises(ValueError, match="has a poisson_term; for Linear give the standard deviation"):
+        pp.restore(np.ones((16, 16)), model, noise=pp.PoissonGaussian(0.1, 0.1), denoiser="tv")
+
+
+@pytest.mark.parametrize("words", [("deblur", "--kernel", "gaussian:1.5"), ("upscale", "--factor", "2")])
+def test_command_line(words, tmp_path, run):
+    _, _, y = blurred_cells(60, 1.5, 29)
+    tifffile.imwrite(tmp_path / "cells.tif", y)
+    verb, *options = words
+    done = run(verb, tmp_path / "cells.tif", "-o", tmp_path / "out.tif", *options, "--noise", "poisson", "--json")
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout.splitlines()[-1])
+    assert record["pages"][0]["parameters"]["noise"]["kind"] == "PoissonGaussian"
+    assert tifffile.imread(tmp_path / "out.tif").dtype == np.uint16
