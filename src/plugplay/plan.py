@@ -360,6 +360,8 @@ def prepare(
         chosen=tuple(name for name, value in wanted.items() if value is None or value == "auto")[described is None :],
         tune=tune,
     )
+    # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
+    watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
     plan = Plan(
         parameters=parameters,
         warnings=noticed(axes, scale, given.shape),
@@ -372,7 +374,7 @@ def prepare(
         _workers=threads,
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
         _watch=watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
-        _case=case if lam is None and tune is None and start is None and not single else None,
+        _case=case if watched else None,
     )
     # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
     if plan._case is None or traits.observes != "intensities" or isinstance(described, PoissonGaussian):

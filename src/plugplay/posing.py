@@ -218,4 +218,4 @@ def watch_for(
     contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
     # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
     bounded = bounded and not math.isfinite(darkest_of(data_term))
-    return Watch(data_term, traits.observed, noise, contrast, noise, bounded)
+    return Watch(data_term, traits.observed, noise, contrast, noise, bounded, traits.spectrum is not None)

@@ -81,6 +81,8 @@ class Watch:
         The noise that was assumed at first, before a run suggested more.
     bounded : bool
         Whether the range of the image is known, so that what is clipped tells something.
+    convolution : bool
+        Whether the model is one. For others a residual above the noise may be detail that the denoiser cannot hold.
     """
 
     data_term: DataTerm
@@ -89,6 +91,7 @@ class Watch:
     contrast: float
     first_noise: float
     bounded: bool
+    convolution: bool
 
     def winds_up(self, history: History) -> bool:
         """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
@@ -115,7 +118,7 @@ class Watch:
         if self.contrast > 2 * self.first_noise and float(np.std(state.image)) < MIN_CONTRAST * self.contrast:
             found.append("the restored image is nearly constant; give a smaller noise, or data_range=(black, white)")
         assumed = max(self.first_noise, MIN_NOISE)
-        left = self._residual(x)
+        left = self._residual(x) if self.convolution else math.nan
         if left > UNEXPLAINED * max(self.noise, MIN_NOISE) or left > MAX_RAISE * assumed:
             found.append(
                 f"the restored image does not explain the data: they differ by {left / assumed:.1f} "
