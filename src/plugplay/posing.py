@@ -35,6 +35,8 @@ CONTRADICTION = 1.15
 MAX_8_BIT, MAX_16_BIT = 255, 65535
 # What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
 UNKNOWN_NOISE = 3 / 255
+# An estimate whose error is this share of it says little more than that there may be noise.
+MEANINGLESS = 0.9
 
 
 def scale_of(
@@ -128,6 +130,8 @@ def _safe(estimate: NoiseEstimate) -> float:
     """Return a noise level that is hardly too low: compression hides noise, but not what it did to the image."""
     if not math.isfinite(estimate.uncertainty):
         return UNKNOWN_NOISE
+    if estimate.uncertainty > MEANINGLESS * estimate.sigma:  # detail everywhere, or hardly any pixels
+        return min(estimate.sigma, UNKNOWN_NOISE)
     return estimate.sigma + estimate.uncertainty * ("JPEG" in estimate.reasons)
 
 

@@ -210,9 +210,11 @@ def noise_behind(traits: Traits, estimate: float) -> float:
 
 
 def _lambda_per_variance(traits: Traits, noise: float) -> float:
-    if traits.spectrum is None or traits.unknowns_per_sample != 1:
+    if traits.spectrum is None or traits.decimation > 1:
         return LAMBDA_PER_VARIANCE
-    return LAMBDA_OF_NOTHING + LAMBDA_PER_TRANSMISSION * transmission(traits.spectrum, noise)
+    # Pixels that were not observed decide nothing.
+    decided = transmission(traits.spectrum, noise) / traits.unknowns_per_sample
+    return LAMBDA_OF_NOTHING + LAMBDA_PER_TRANSMISSION * decided
 
 
 def natural_spectrum(shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ Three signs that lambda was too small, that is, that there is more noise (or a w
   it; a wrong kernel or underestimated noise leaves more.
 * **The clip works too hard.** In a sound run the multiplier u is what the denoiser removed. Noise that winds up in u
   drives x + u out of the range of images, the clip cuts it off, and u becomes much larger than what the denoiser did:
-  up to 1.6 times in sound runs, 2 to 4 times in runs that end in noise.
+  up to 1.8 times in sound runs, 2 to 4 times in runs that end in noise.
 * **The restored image is noisier than the observation.** Texture, too, looks like noise; whether it was noise is
   seen by restoring again with a stronger prior, which takes noise away and leaves texture.
 
@@ -36,7 +36,7 @@ MAX_RERUNS = 3
 MAX_RESIDUAL = 1.25
 # By how much the noise is raised where the run only tells that it was too low.
 RAISE = 1.6
-MAX_DUAL_PER_MOVE = 1.8
+MAX_DUAL_PER_MOVE = 2.0
 # The iterations in which the multiplier tells most, counted from 0. Later, saturated places raise it in sound runs too.
 TELLING = slice(4, 12)
 MIN_NOISINESS = 3.0
