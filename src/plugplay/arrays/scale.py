@@ -26,6 +26,8 @@ MIN_SHARE = 0.25
 # Its ends are quantiles, which a few hot or dead pixels do not move, and a margin beyond them, as a share of the width.
 QUANTILES = (0.001, 0.999)
 MARGIN = 0.1
+# The squares of a whole image of such values still have a sum.
+MAX_VALUE = 1e140
 # More pixels do not change the quantiles.
 MAX_SAMPLES = 1_000_000
 
@@ -109,6 +111,8 @@ class Scale:
         found = _quantiles(array, observed)
         if found is None or array.dtype == np.bool_:
             return nominal
+        if max(map(abs, found)) > MAX_VALUE:
+            raise ValueError(f"y has values beyond {MAX_VALUE:g}, whose squares are no numbers any more")
         first, last = ((value - low) / (high - low) for value in found)
         if last - first >= MIN_SHARE and first >= -1 and last <= 2:
             return nominal

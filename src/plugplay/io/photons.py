@@ -115,6 +115,8 @@ def count_ones(
     k = check_integer(oversampling, "oversampling", minimum=1)
     if bit_order not in ("big", "little"):
         raise ValueError(f"bit_order must be 'big' or 'little'; got {bit_order!r}")
+    if frame_shape is not None:
+        frame_shape = _checked_shape(frame_shape)
     name = "the array"
     if isinstance(source, str | os.PathLike):
         name = printable(source)
@@ -222,3 +224,9 @@ def _binned(jots: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         raise ValueError(f"a frame of {height} x {width} jots is not divisible by the oversampling, {k}")
     binned: NDArray[np.int64] = jots.reshape(height // k, k, width // k, k).sum(axis=(1, 3))
     return binned
+
+
+def _checked_shape(value: object) -> tuple[int, int]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"frame_shape must be two integers, height and width; got {value!r}")
+    return check_integer(value[0], "frame_shape[0]", minimum=1), check_integer(value[1], "frame_shape[1]", minimum=1)
