@@ -35,6 +35,7 @@ __all__ = ["Linear"]
 
 # Where the conjugate gradients of a proximal step stop, relative to their right-hand side.
 RELATIVE_RESIDUAL = 1e-7
+SESSION_RESIDUAL = 1e-4
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -192,8 +193,11 @@ class LinearTerm(LeastSquares):
         return self.step(v, rho, np.zeros(self.shape), RELATIVE_RESIDUAL)[0]
 
     def session(self, rtol: float = RELATIVE_RESIDUAL) -> LinearTermSession:
-        """Return this data term with a memory, so that each step starts from the previous one's solution."""
-        return LinearTermSession(self, rtol)
+        """Return this data term with a memory, so that each step starts from the previous one's solution.
+
+        The normal equations square the condition of G, so that a residual is asked for that is as much smaller.
+        """
+        return LinearTermSession(self, min(rtol, SESSION_RESIDUAL))
 
     def step(self, v: FloatArray, rho: float, guess: FloatArray, rtol: float) -> tuple[FloatArray, Solution]:
         """Return the proximal step, starting from a guess of x - v, and how it was found."""
