@@ -103,11 +103,11 @@ class Watch:
     def suggests(self, state: State, x: FloatArray) -> Raise | None:
         """Return the noise that a run suggests, if it is more than was assumed; x is its image on the whole domain."""
         assumed = max(self.noise, MIN_NOISE)
+        if self.winds_up(state.history):  # such a run is given up, and the residual of half a run tells nothing
+            return Raise(RAISE * assumed, certain=True)
         left = self._residual(x)
         if left > MAX_RESIDUAL * assumed:
             return Raise(left, certain=True)
-        if self.winds_up(state.history):
-            return Raise(RAISE * assumed, certain=True)
         if noisiness(state.image) > MIN_NOISINESS * assumed:
             return Raise(RAISE * assumed, certain=False)
         return None
