@@ -9,6 +9,7 @@ from .metrics import psnr as psnr
 from .noise.growing import PoissonGaussian as PoissonGaussian
 from .plan import Plan as Plan
 from .plan import prepare as prepare
+from .plots.progress import ProgressBar as ProgressBar
 from .pnp.admm import pnp_admm as pnp_admm
 from .pnp.driver import Cancelled as Cancelled
 from .pnp.results import Parameters as Parameters

@@ -17,6 +17,7 @@ from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, Sup
 from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 from plugplay.plan import check_callback, prepare
+from plugplay.plots.attending import attended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,7 +148,7 @@ def restore(
         workers=workers,
         rng=rng,
     )
-    return plan.run(callback=callback)
+    return attended(plan, y, callback, channel_axis=channel_axis, spatial_ndim=spatial_ndim)
 
 
 class RestoreOptions(TypedDict, total=False):

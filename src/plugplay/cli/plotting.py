@@ -33,7 +33,7 @@ def write_plot(path: Path, source: Source, image: ImageFile, history: History, p
     from matplotlib.image import imread
 
     from plugplay.arrays.scale import nominal_range
-    from plugplay.plots import convergence_figure
+    from plugplay.plots.curves import convergence_figure
 
     before, after, reference = source.before(), image.pages[0], source.page(0).reference
     worked = parameters.working_range or (0.0, 1.0)

@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from plugplay.cli.forecast import seconds_left
 from plugplay.cli.terminal import err
+from plugplay.pnp.forecast import seconds_left
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -86,7 +86,9 @@ def load_arrays(path: str | os.PathLike[str], *, limit: int | None = None) -> di
     except ImageFileError as error:
         raise ImageFileError(f"{printable(path)}: {error}") from None
     except Exception as error:  # damaged archives raise anything: zlib.error, NotImplementedError, …
-        raise ImageFileError(f"{printable(path)}: damaged or no NPZ file ({error or type(error).__name__})") from error
+        raise ImageFileError(
+            f"{printable(path)}: damaged or no NPZ file ({str(error) or type(error).__name__})"
+        ) from error
 
 
 def _with_alpha(image: ImageFile) -> NDArray[Any]:

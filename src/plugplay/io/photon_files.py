@@ -117,7 +117,7 @@ def _matlab_hdf5(path: Path, variable: str | None, limit: int | None) -> Cube:
         except ImageFileError:
             raise
         except Exception as error:  # damaged files make h5py raise anything
-            raise ImageFileError(f"not a readable MATLAB file ({error or type(error).__name__})") from None
+            raise ImageFileError(f"not a readable MATLAB file ({str(error) or type(error).__name__})") from None
         cleanup.pop_all()  # it stays open as long as the dataset is used
         return _Transposed(dataset)
 
@@ -147,7 +147,7 @@ class _Transposed:
         try:
             return np.asarray(self._dataset[..., block]).T
         except Exception as error:  # a damaged chunk
-            raise ImageFileError(f"not a readable MATLAB file ({error or type(error).__name__})") from None
+            raise ImageFileError(f"not a readable MATLAB file ({str(error) or type(error).__name__})") from None
 
 
 def _variable(found: dict[str, tuple[int, ...]], wanted: str | None) -> str:

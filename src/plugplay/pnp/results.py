@@ -10,9 +10,13 @@ from plugplay.arrays.records import Fingerprinted
 from plugplay.pnp.state import History, State
 
 if TYPE_CHECKING:
+    import os
+
     from matplotlib.figure import Figure
 
     from plugplay.arrays.checks import FloatArray
+    from plugplay.arrays.preview import Preview
+    from plugplay.io import ImageFile
     from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.schedules import Schedule
 
@@ -108,6 +112,8 @@ class Result(Fingerprinted):
         What was used, including what was chosen automatically.
     state : State
         Where the loop stands; pass it as ``start=`` to continue.
+    preview : Preview, optional
+        A small picture of the observation, which notebooks show beside the result.
     """
 
     image: FloatArray
@@ -116,6 +122,7 @@ class Result(Fingerprinted):
     parameters: Parameters
     state: State
     warnings: tuple[str, ...] = ()
+    preview: Preview | None = field(default=None, repr=False, metadata={"fingerprinted": False})
 
     def plot(self) -> Figure:
         """Draw the convergence curves; the figure is returned, not shown.
@@ -125,6 +132,27 @@ class Result(Fingerprinted):
         matplotlib.figure.Figure
             Save it with ``figure.savefig(path)``.
         """
-        from plugplay.plots import convergence_figure
+        from plugplay.plots.curves import convergence_figure
 
         return convergence_figure(self.history, self.parameters)
+
+    def save(self, path: str | os.PathLike[str], *, like: str | os.PathLike[str] | ImageFile | None = None) -> None:
+        """Write the image; ``like`` is the file that was restored, whose depth and metadata are kept.
+
+        Parameters
+        ----------
+        path : path
+            Its ending chooses the format. The file appears when it is complete.
+        like : path or ImageFile, optional
+            Depth, colour profile, resolution, coordinates and other metadata are taken from it. Without it, floats are
+            written where the format holds them; where it does not, a warning says what was done.
+        """
+        from plugplay.io.saving import save_image
+
+        save_image(path, self.image, like=like)
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook: before and after, what was used, and the curve."""
+        from plugplay.plots.html import result_html
+
+        return result_html(self)

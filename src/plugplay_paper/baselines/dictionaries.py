@@ -97,7 +97,8 @@ class Training(Fingerprinted):
             check_integer(getattr(self, name), name, minimum=1)
         check_integer(self.seed, "seed", minimum=0)
         check_number(self.contrast, "contrast", minimum=0)
-        if not isinstance(self.images, tuple) or not self.images or set(self.images) - set(AVAILABLE):
+        images: object = self.images  # whatever was given
+        if not isinstance(images, tuple) or not images or set(images) - set(AVAILABLE):
             raise ValueError(f"images must be some of {', '.join(AVAILABLE)}; got {self.images!r}")
         if self.sparsity > self.atoms:
             raise ValueError(f"sparsity must not exceed the number of atoms, {self.atoms}; got {self.sparsity}")

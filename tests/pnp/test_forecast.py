@@ -5,7 +5,7 @@ import pytest
 from skimage import data
 
 import plugplay as pp
-from plugplay.cli.forecast import iterations_left
+from plugplay.pnp.forecast import iterations_left
 
 
 def test_iterations_left_on_other_images():

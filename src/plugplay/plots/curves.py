@@ -1,4 +1,4 @@
-"""The figures of a run; the only module that knows matplotlib."""
+"""The curves of a run, drawn with matplotlib."""
 
 from __future__ import annotations
 
