@@ -5,6 +5,7 @@ import pytest
 
 from oracles import bm3d as oracle
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
+from plugplay.denoisers.bm3d.integers import MAX_LEVEL
 from plugplay.denoisers.bm3d.matching import REACH, match
 from plugplay.denoisers.bm3d.profiles import Stage
 
@@ -53,6 +54,34 @@ def test_groups_hold_the_most_similar_blocks(shape, stage, guide):
         assert len(set(shifts)) == len(shifts) == len(expected)
         found = [measured[shift] for shift in shifts]
         np.testing.assert_allclose(found, expected, rtol=KEY_PRECISION, atol=1e-5)
+
+
+@pytest.mark.parametrize("tops", [(0, 1), (-1, 1), (3, 3.2)])
+def test_rounded_pixels_are_compared_exactly(tops):
+    """An image of levels, such as the search rounds to, loses nothing: darkest and brightest pixel are among them."""
+    low, high = tops
+    rng = np.random.default_rng(2)
+    levels = rng.integers(0, 2 * MAX_LEVEL + 1, (26, 50))
+    levels.flat[:2] = 0, 2 * MAX_LEVEL
+    image = low + (high - low) * levels / (2 * MAX_LEVEL)
+    stage = Stage(step=6, reach=19, group=32, similarity=1e9, noise_share=0.0)
+    for y, x, shifts in groups_of(image, stage, high - low):
+        measured = oracle.distances(levels.astype(float), y, x, stage.reach)
+        found = [measured[shift] for shift in shifts]
+        np.testing.assert_allclose(found, sorted(measured.values())[: len(found)], rtol=KEY_PRECISION)
+
+
+def test_images_with_tiny_noise_are_not_rounded():
+    """One bright pixel, and structure far below one of the levels that it would leave."""
+    image = 1e-5 * noisy_image((40, 40))
+    image[20, 20] = 10.0
+    stage = Stage(step=4, reach=10, group=16, similarity=1e9, noise_share=0.0)
+    for y, x, shifts in groups_of(image, stage, 1e-6):
+        if abs(y - 20) < 30 and abs(x - 20) < 30 and (y > 20 or y < 12):
+            measured = oracle.distances(image, y, x, stage.reach)
+            found = [measured[shift] for shift in shifts if shift != (0, 0)]
+            expected = sorted(value for shift, value in measured.items() if shift != (0, 0))[: len(found)]
+            assert np.mean(found) < 1.2 * np.mean(expected) + 1e-12
 
 
 def test_sizes_are_powers_of_two_and_grow_with_the_limit():

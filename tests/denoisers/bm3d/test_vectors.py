@@ -4,10 +4,14 @@ import numba
 import numpy as np
 import pytest
 
+from plugplay.denoisers.bm3d import instructions
+from plugplay.denoisers.bm3d.instructions import multiply_pairs, permute
 from plugplay.denoisers.bm3d.vectors import (
     above,
     as_ints,
+    bit_count,
     broadcast,
+    broadcast_int,
     fma,
     inverse_cholesky,
     keep_above,
@@ -15,14 +19,16 @@ from plugplay.denoisers.bm3d.vectors import (
     load,
     load_ints,
     lower_of,
-    lowest_bit,
     mask_below,
+    pack_pairs,
     reciprocal,
     shift_in,
     splat,
     splat_int,
     store,
     store_ints,
+    to_floats,
+    to_ints,
     total,
     transpose,
     upper_of,
@@ -52,8 +58,23 @@ def integers(a, b, out):
     store_ints(out, 24, upper_of(x, y))
     store_ints(out, 32, shift_in(x, y))
     store_ints(out, 40, splat_int(lane(x, 3)))
+    store_ints(out, 48, x + y)
+    store_ints(out, 56, x - y)
+    store_ints(out, 64, broadcast_int(a, 5))
     mask = mask_below(x, y)
-    return mask, lowest_bit(mask)
+    return mask, bit_count(mask)
+
+
+def pairs(a, b, lanes, out):
+    x, y = load_ints(a, 0), load_ints(b, 0)
+    store_ints(out, 0, multiply_pairs(pack_pairs(x, y), pack_pairs(y, x + y)))
+    store_ints(out, 8, permute(x, load_ints(lanes, 0)))
+
+
+@numba.njit
+def converted(a, n, floats, ints):
+    store_ints(ints, 0, to_ints(load(a, 0)))
+    store(floats, 0, to_floats(load_ints(n, 0)))
 
 
 @numba.njit
@@ -122,12 +143,34 @@ def test_reciprocal_is_right_over_the_whole_range():
 def test_integer_operations():
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 1 << 30, (2, 8)).astype(np.int32)
-    out = np.zeros(48, np.int32)
-    mask, first = integers(a, b, out)
+    out = np.zeros(72, np.int32)
+    mask, count = integers(a, b, out)
     expected = [a & b, a | b, np.minimum(a, b), np.maximum(a, b), np.append(a[7], b[:7]), np.full(8, a[3])]
-    np.testing.assert_array_equal(out.reshape(6, 8), np.stack(expected))
+    expected += [a + b, a - b, np.full(8, a[5])]
+    np.testing.assert_array_equal(out.reshape(9, 8), np.stack(expected))
     assert mask == sum(1 << i for i in range(8) if a[i] < b[i])
-    assert first == np.flatnonzero(a < b)[0]
+    assert count == np.count_nonzero(a < b)
+
+
+@pytest.mark.parametrize("avx2", [None, False])
+def test_pairs_with_and_without_their_instruction(avx2, monkeypatch):
+    if avx2 is not None:
+        monkeypatch.setattr(instructions, "_has_avx2", lambda _: avx2)
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(-4000, 4000, (2, 8)).astype(np.int32)
+    lanes = rng.integers(0, 8, 8).astype(np.int32)
+    out = np.zeros(16, np.int32)
+    numba.njit(pairs)(a, b, lanes, out)
+    np.testing.assert_array_equal(out.reshape(2, 8), [a * b + b * (a + b), a[lanes]])
+
+
+def test_conversions():
+    values = np.random.default_rng(6).uniform(0, 5000, 8).astype(np.float32)
+    numbers = np.random.default_rng(7).integers(-(2**30), 2**30, 8).astype(np.int32)
+    floats, ints = np.zeros(8, np.float32), np.zeros(8, np.int32)
+    converted(values, numbers, floats, ints)
+    np.testing.assert_array_equal(ints, np.floor(values))
+    np.testing.assert_array_equal(floats, numbers.astype(np.float32))
 
 
 def test_bits_of_floats_keep_their_order():

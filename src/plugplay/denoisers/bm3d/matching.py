@@ -16,6 +16,9 @@ single precision.
 Distances are sorted as integer keys: the bits of a non-negative float are ordered like the float, and the lowest
 bits of the key are replaced by the displacement's code. The reference block itself has the key 0, the smallest of
 all: it is always in its group, so that every pixel is in some group.
+
+Unless the noise is tiny, pixels are rounded to 16-bit integers, which are faster: see
+`plugplay.denoisers.bm3d.integers`.
 """
 
 from __future__ import annotations
@@ -27,8 +30,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
+from plugplay.denoisers.bm3d.integers import (
+    MAX_LEVEL,
+    TOO_FAR,
+    distance_bits,
+    energies_of,
+    fine_enough,
+    pack_rows,
+    sum_products,
+)
 from plugplay.denoisers.bm3d.profiles import BLOCK, Stage
-from plugplay.denoisers.bm3d.sorting import HIGHEST, select
+from plugplay.denoisers.bm3d.sorting import HIGHEST, lane_orders, select
 from plugplay.denoisers.bm3d.vectors import (
     LANES,
     Float8,
@@ -107,23 +119,24 @@ def match(
     """
     blocks = rows.size * columns.size
     matches = Matches(np.zeros(blocks * stage.group, np.int32), np.zeros(blocks, np.int32))
-    match_rows(
-        canvas.flat,
-        canvas.pitch,
-        MARGIN + guide * canvas.stride,
-        canvas.height,
-        canvas.width,
-        rows,
-        columns,
-        stage.reach,
-        stage.group,
-        key_limit(stage.limit(sigma)),
-        displacement_codes(stage.reach),
-        code_offsets(canvas.pitch),
-        matches.offsets,
-        matches.counts,
-        BLOCK,
-    )
+    codes, steps = displacement_codes(stage.reach), code_offsets(canvas.pitch)
+    place = canvas.flat, canvas.pitch, MARGIN + guide * canvas.stride, canvas.height, canvas.width, rows, columns
+    top, bottom = max(0, rows[0] - stage.reach), min(canvas.height, rows[-1] + stage.reach + BLOCK)
+    seen = canvas.memory[0, top:bottom, guide, MARGIN : MARGIN + canvas.width]
+    low, high = float(seen.min()), float(seen.max())
+    if fine_enough(high - low, sigma):
+        scale = 2 * MAX_LEVEL / (high - low)
+        limit = min(key_limit(stage.limit(sigma) * scale**2), key_limit(TOO_FAR / BLOCK**2) & ~_CODE_BITS)
+        match_rounded_rows(
+            *place, np.float32(low), np.float32(scale), stage.reach, stage.group, limit, codes, steps,
+            lane_orders(), matches.offsets, matches.counts, BLOCK,
+        )  # fmt: skip
+    else:
+        limit = key_limit(stage.limit(sigma))
+        match_rows(
+            *place, stage.reach, stage.group, limit, codes, steps,
+            lane_orders(), matches.offsets, matches.counts, BLOCK,
+        )  # fmt: skip
     return matches
 
 
@@ -151,7 +164,8 @@ def key_limit(mean_squared_difference: float) -> int:
 @kernel
 def match_rows(
     canvas: Floats, pitch: int, guide: int, height: int, width: int, rows: Positions, columns: Positions,
-    reach: int, group: int, limit: int, codes: Ints, code_offsets: Ints, offsets: Ints, counts: Ints, block: int,
+    reach: int, group: int, limit: int, codes: Ints, code_offsets: Ints, orders: Ints,
+    offsets: Ints, counts: Ints, block: int,
 ) -> None:  # fmt: skip
     """Fill `offsets` and `counts` for all reference blocks of `rows`; `guide` is where pixel (0, 0) is."""
     stride = pitch // 2
@@ -162,6 +176,7 @@ def match_rows(
     products = np.empty((_SPAN + LANES) * WIDTH, np.float32)
     keys = np.empty(_SPAN * _WINDOW, np.int32)
     minima = np.empty(2 * WIDTH, np.int32)
+    kept = np.empty(_WINDOW + LANES, np.int32)
     best = np.empty(32, np.int32)
     for row in range(rows.size):
         y = rows[row]
@@ -187,19 +202,80 @@ def match_rows(
                         bits = distances(products, (x - left) * WIDTH + j, energy, energies, candidates + x + j)
                         code = load_ints(codes, (dy + REACH) * WIDTH + j)
                         store_ints(keys, key + j, bits & splat_int(~_CODE_BITS) | code)
-            for index in range(first, last):
-                start = (index - first) * size
-                middle = start - lowest * WIDTH
-                keys[middle + REACH] = 0
-                fill = select(keys, start, middle, start + size, group, limit, minima, best)
-                count = 1
-                while 2 * count <= group and best[2 * count - 1] < fill:
-                    count *= 2
-                place = row * columns.size + index
-                counts[place] = count
-                for i in range(count):
-                    offsets[place * group + i] = code_offsets[best[i] & _CODE_BITS]
+            select_groups(
+                keys, row * columns.size + first, last - first, lowest, size, group, limit, code_offsets, orders,
+                minima, kept, best, offsets, counts,
+            )  # fmt: skip
             first = last
+
+
+@kernel
+def match_rounded_rows(
+    canvas: Floats, pitch: int, guide: int, height: int, width: int, rows: Positions, columns: Positions,
+    low: np.float32, scale: np.float32, reach: int, group: int, limit: int, codes: Ints, code_offsets: Ints,
+    orders: Ints, offsets: Ints, counts: Ints, block: int,
+) -> None:  # fmt: skip
+    """Do what `match_rows` does on pixels that are rounded to multiples of ``1 / scale`` above `low`."""
+    stride = pitch // 2
+    top = max(0, rows[0] - reach)
+    bottom = min(height - block, rows[-1] + reach)
+    pairs = np.zeros((bottom - top + block) * stride, np.int32)
+    pack_rows(canvas, pitch, guide + top * pitch, bottom - top + block, width, stride, low, scale, pairs)
+    energies = np.empty((bottom - top + 1) * stride, np.int32)
+    energies_of(pairs, bottom - top + 1, width, stride, block, energies)
+    sums = np.empty((_SPAN + 1) * WIDTH, np.int32)
+    keys = np.empty(_SPAN * _WINDOW, np.int32)
+    minima = np.empty(2 * WIDTH, np.int32)
+    kept = np.empty(_WINDOW + LANES, np.int32)
+    best = np.empty(32, np.int32)
+    mask = splat_int(~_CODE_BITS)
+    for row in range(rows.size):
+        y = rows[row]
+        lowest = max(-reach, -y)
+        highest = min(reach, height - block - y)
+        size = (highest - lowest + 1) * WIDTH
+        first = 0
+        while first < columns.size:
+            left = columns[first]
+            last = first
+            while last < columns.size and columns[last] + block - left <= _SPAN:
+                last += 1
+            reference = (y - top) * stride + MARGIN + left
+            span = columns[last - 1] + block - left
+            for dy in range(lowest, highest + 1):
+                sum_products(pairs, stride, reference, reference + dy * stride - REACH, span, sums)
+                for index in range(first, last):
+                    x = columns[index] - left
+                    energy = energies[reference + x]
+                    candidate = reference + dy * stride - REACH + x
+                    key = (index - first) * size + (dy - lowest) * WIDTH
+                    for j in range(0, WIDTH, LANES):
+                        bits = distance_bits(sums, x * WIDTH + j, block, energy, energies, candidate + j)
+                        code = load_ints(codes, (dy + REACH) * WIDTH + j)
+                        store_ints(keys, key + j, bits & mask | code)
+            select_groups(
+                keys, row * columns.size + first, last - first, lowest, size, group, limit, code_offsets, orders,
+                minima, kept, best, offsets, counts,
+            )  # fmt: skip
+            first = last
+
+
+@inline
+def select_groups(
+    keys: Ints, place: int, blocks: int, lowest: int, size: int, group: int, limit: int, code_offsets: Ints,
+    orders: Ints, minima: Ints, kept: Ints, best: Ints, offsets: Ints, counts: Ints,
+) -> None:  # fmt: skip
+    """Form the groups of `blocks` reference blocks from `place` on; each has `size` keys, from row `lowest` on."""
+    for index in range(blocks):
+        start = index * size
+        keys[start - lowest * WIDTH + REACH] = 0
+        fill = select(keys, start, start + size, group, limit, orders, minima, kept, best)
+        count = 1
+        while 2 * count <= group and best[2 * count - 1] < fill:
+            count *= 2
+        counts[place + index] = count
+        for i in range(count):
+            offsets[(place + index) * group + i] = code_offsets[best[i] & _CODE_BITS]
 
 
 @inline

@@ -1,19 +1,25 @@
 """Sorted lists of 16 or 32 integer keys, held in two or four vectors.
 
-Everything here is branch-free but for one test per eight keys, since wrongly predicted branches are what sorting
-costs.
+Everything here is branch-free, since wrongly predicted branches are what sorting costs: a bound is found below which
+there are enough keys, those below it are gathered, and what was gathered is sorted.
 """
 
 from __future__ import annotations
 
+import functools
+
+import numpy as np
+
+from plugplay.denoisers.bm3d.instructions import permute
 from plugplay.denoisers.bm3d.vectors import (
     LANES,
     Int8,
     Ints,
+    bit_count,
+    broadcast_int,
     lane,
     load_ints,
     lower_of,
-    lowest_bit,
     mask_below,
     shift_in,
     splat_int,
@@ -22,10 +28,23 @@ from plugplay.denoisers.bm3d.vectors import (
 )
 from plugplay.denoisers.compiling import inline
 
-__all__ = ["HIGHEST", "bound_16", "bound_32", "collect_16", "collect_32", "column_minima", "select"]
+__all__ = ["HIGHEST", "bound_16", "bound_32", "column_minima", "gather", "lane_orders", "select"]
 
 HIGHEST = 0x7F800000
 """No key is above it: the bits of an infinite float."""
+
+
+@functools.cache
+def lane_orders() -> Ints:
+    """Return, for every mask of eight bits, the lanes whose bits are set and then the others, flat.
+
+    Examples
+    --------
+    >>> lane_orders()[8 * 0b10010 :][:8]
+    array([1, 4, 0, 2, 3, 5, 6, 7], dtype=int32)
+    """
+    bits = np.arange(1 << LANES)[:, None] >> np.arange(LANES) & 1
+    return np.argsort(1 - bits, axis=1, kind="stable").astype(np.int32).ravel()
 
 
 @inline
@@ -49,106 +68,107 @@ def insert_32(key: Int8, b0: Int8, b1: Int8, b2: Int8, b3: Int8) -> tuple[Int8, 
 
 
 @inline
-def collect_16(keys: Ints, start: int, stop: int, b0: Int8, b1: Int8) -> tuple[Int8, ...]:
-    """Insert those of ``keys[start:stop]`` that are below the largest of the list."""
-    largest = splat_int(lane(b1, 7))
+def gather(keys: Ints, start: int, stop: int, bound: int, orders: Ints, kept: Ints) -> int:
+    """Write those of ``keys[start:stop]`` that are below `bound` into `kept`; return how many there are."""
+    limit = splat_int(bound)
+    count = 0
     for i in range(start, stop, LANES):
         eight = load_ints(keys, i)
-        smaller = mask_below(eight, largest)
-        while smaller != 0:
-            b0, b1 = insert_16(splat_int(keys[i + lowest_bit(smaller)]), b0, b1)
-            largest = splat_int(lane(b1, 7))
-            smaller = smaller & (smaller - 1) & mask_below(eight, largest)
-    return b0, b1
+        smaller = mask_below(eight, limit)
+        store_ints(kept, count, permute(eight, load_ints(orders, LANES * smaller)))
+        count += bit_count(smaller)
+    return count
 
 
 @inline
-def collect_32(keys: Ints, start: int, stop: int, b0: Int8, b1: Int8, b2: Int8, b3: Int8) -> tuple[Int8, ...]:
-    """Insert those of ``keys[start:stop]`` that are below the largest of the list."""
-    largest = splat_int(lane(b3, 7))
-    for i in range(start, stop, LANES):
-        eight = load_ints(keys, i)
-        smaller = mask_below(eight, largest)
-        while smaller != 0:
-            b0, b1, b2, b3 = insert_32(splat_int(keys[i + lowest_bit(smaller)]), b0, b1, b2, b3)
-            largest = splat_int(lane(b3, 7))
-            smaller = smaller & (smaller - 1) & mask_below(eight, largest)
-    return b0, b1, b2, b3
+def ordered(a: Int8, b: Int8) -> tuple[Int8, ...]:
+    """Return the smaller and the larger one, lane by lane."""
+    return lower_of(a, b), upper_of(a, b)
 
 
 @inline
 def column_minima(keys: Ints, start: int, stop: int, minima: Ints) -> None:
     """Write the minima of 80 disjoint parts of ``keys[start:stop]``, a table with rows of 40.
 
-    The parts are the columns, even and odd rows apart. At least k keys are as small as the k-th smallest of these
-    minima: a bound from which to start collecting.
+    The parts are the columns, even and odd rows apart. At least k keys are as small as the k-th smallest of any of
+    these minima: a bound below which to gather. They are written as ten vectors, sorted lane by lane.
     """
-    e0 = e1 = e2 = e3 = e4 = splat_int(HIGHEST)
-    o0 = o1 = o2 = o3 = o4 = splat_int(HIGHEST)
+    a = b = c = d = e = splat_int(HIGHEST)
+    f = g = h = i = j = splat_int(HIGHEST)
     pairs = (stop - start) // 80
-    for i in range(start, start + 80 * pairs, 80):
-        e0 = lower_of(e0, load_ints(keys, i))
-        e1 = lower_of(e1, load_ints(keys, i + 8))
-        e2 = lower_of(e2, load_ints(keys, i + 16))
-        e3 = lower_of(e3, load_ints(keys, i + 24))
-        e4 = lower_of(e4, load_ints(keys, i + 32))
-        o0 = lower_of(o0, load_ints(keys, i + 40))
-        o1 = lower_of(o1, load_ints(keys, i + 48))
-        o2 = lower_of(o2, load_ints(keys, i + 56))
-        o3 = lower_of(o3, load_ints(keys, i + 64))
-        o4 = lower_of(o4, load_ints(keys, i + 72))
-    store_ints(minima, 0, e0)
-    store_ints(minima, 8, e1)
-    store_ints(minima, 16, e2)
-    store_ints(minima, 24, e3)
-    store_ints(minima, 32, e4)
-    store_ints(minima, 40, o0)
-    store_ints(minima, 48, o1)
-    store_ints(minima, 56, o2)
-    store_ints(minima, 64, o3)
-    store_ints(minima, 72, o4)
+    for at in range(start, start + 80 * pairs, 80):
+        a = lower_of(a, load_ints(keys, at))
+        b = lower_of(b, load_ints(keys, at + 8))
+        c = lower_of(c, load_ints(keys, at + 16))
+        d = lower_of(d, load_ints(keys, at + 24))
+        e = lower_of(e, load_ints(keys, at + 32))
+        f = lower_of(f, load_ints(keys, at + 40))
+        g = lower_of(g, load_ints(keys, at + 48))
+        h = lower_of(h, load_ints(keys, at + 56))
+        i = lower_of(i, load_ints(keys, at + 64))
+        j = lower_of(j, load_ints(keys, at + 72))
+    # A sorting network for ten, with the least number of exchanges.
+    (e, j), (d, i), (c, h), (b, g), (a, f) = ordered(e, j), ordered(d, i), ordered(c, h), ordered(b, g), ordered(a, f)
+    (b, e), (g, j), (a, d), (f, i) = ordered(b, e), ordered(g, j), ordered(a, d), ordered(f, i)
+    (a, c), (d, g), (h, j) = ordered(a, c), ordered(d, g), ordered(h, j)
+    (a, b), (c, e), (f, h), (i, j) = ordered(a, b), ordered(c, e), ordered(f, h), ordered(i, j)
+    (b, c), (e, g), (h, i), (d, f) = ordered(b, c), ordered(e, g), ordered(h, i), ordered(d, f)
+    (c, f), (g, i), (b, d), (e, h) = ordered(c, f), ordered(g, i), ordered(b, d), ordered(e, h)
+    (c, d), (g, h) = ordered(c, d), ordered(g, h)
+    (d, e), (f, g) = ordered(d, e), ordered(f, g)
+    e, f = ordered(e, f)
+    store_ints(minima, 0, a)
+    store_ints(minima, 8, b)
+    store_ints(minima, 16, c)
+    store_ints(minima, 24, d)
+    store_ints(minima, 32, e)
+    store_ints(minima, 40, f)
+    store_ints(minima, 48, g)
+    store_ints(minima, 56, h)
+    store_ints(minima, 64, i)
+    store_ints(minima, 72, j)
 
 
 @inline
 def bound_16(minima: Ints) -> int:
-    """Return the 16th smallest of `minima`."""
+    """Return a bound on the 16th smallest key: the 16th smallest of the four smallest minima of every lane."""
     b0 = b1 = splat_int(HIGHEST)
-    for i in range(minima.size):
-        b0, b1 = insert_16(splat_int(minima[i]), b0, b1)
+    for i in range(4 * LANES):
+        b0, b1 = insert_16(broadcast_int(minima, i), b0, b1)
     bound: int = lane(b1, 7)
     return bound
 
 
 @inline
 def bound_32(minima: Ints) -> int:
-    """Return the 32nd smallest of `minima`."""
+    """Return a bound on the 32nd smallest key: the 32nd smallest of the seven smallest minima of every lane."""
     b0 = b1 = b2 = b3 = splat_int(HIGHEST)
-    for i in range(minima.size):
-        b0, b1, b2, b3 = insert_32(splat_int(minima[i]), b0, b1, b2, b3)
+    for i in range(7 * LANES):
+        b0, b1, b2, b3 = insert_32(broadcast_int(minima, i), b0, b1, b2, b3)
     bound: int = lane(b3, 7)
     return bound
 
 
 @inline
-def select(keys: Ints, start: int, middle: int, stop: int, group: int, limit: int, minima: Ints, best: Ints) -> int:
-    """Write the smallest keys below `limit` into `best`, sorted; places that stay empty hold the returned value.
-
-    The row of the reference block, at `middle`, comes first: similar blocks are near, and once the list holds
-    small keys, most others are refused at a glance.
-    """
+def select(
+    keys: Ints, start: int, stop: int, group: int, limit: int, orders: Ints, minima: Ints, kept: Ints, best: Ints
+) -> int:
+    """Write the smallest keys below `limit` into `best`, sorted; places that stay empty hold the returned value."""
     column_minima(keys, start, stop, minima)
     if group <= 16:
         fill = min(limit, bound_16(minima) + 1)
+        count = gather(keys, start, stop, fill, orders, kept)
         b0 = b1 = splat_int(fill)
-        b0, b1 = collect_16(keys, middle, stop, b0, b1)
-        b0, b1 = collect_16(keys, start, middle, b0, b1)
+        for i in range(count):
+            b0, b1 = insert_16(broadcast_int(kept, i), b0, b1)
         store_ints(best, 0, b0)
         store_ints(best, 8, b1)
     else:
         fill = min(limit, bound_32(minima) + 1)
+        count = gather(keys, start, stop, fill, orders, kept)
         b0 = b1 = b2 = b3 = splat_int(fill)
-        b0, b1, b2, b3 = collect_32(keys, middle, stop, b0, b1, b2, b3)
-        b0, b1, b2, b3 = collect_32(keys, start, middle, b0, b1, b2, b3)
+        for i in range(count):
+            b0, b1, b2, b3 = insert_32(broadcast_int(kept, i), b0, b1, b2, b3)
         store_ints(best, 0, b0)
         store_ints(best, 8, b1)
         store_ints(best, 16, b2)

@@ -2,8 +2,9 @@
 
 LLVM does not turn an 8x8 block transform into vector code by itself, so the kernels say it: a row of a block is
 one `float8` (eight float32 lanes), and ``+ - * /`` work lane by lane. `int8` is its integer twin, which the
-search uses to sort. The primitives emit plain LLVM vector operations and no instruction of a particular CPU:
-LLVM lowers them to AVX, to pairs of SSE or NEON registers, or to scalars, whatever the machine has.
+search uses to measure and to sort. The primitives emit plain LLVM vector operations and no instruction of a particular
+CPU: LLVM lowers them to AVX, to pairs of SSE or NEON registers, or to scalars, whatever the machine has. The two that
+LLVM has no operation for are in `plugplay.denoisers.bm3d.instructions`.
 
 The primitives can be called from compiled code only. Loads and stores are not bounds-checked.
 """
@@ -22,6 +23,7 @@ from numba.extending import lower_builtin, models, register_model
 from numpy.typing import NDArray
 
 __all__ = [
+    "INTS",
     "LANES",
     "Float8",
     "Floats",
@@ -29,7 +31,10 @@ __all__ = [
     "Ints",
     "above",
     "as_ints",
+    "bit_count",
     "broadcast",
+    "broadcast_int",
+    "define_type",
     "float8",
     "fma",
     "int8",
@@ -39,14 +44,16 @@ __all__ = [
     "load",
     "load_ints",
     "lower_of",
-    "lowest_bit",
     "mask_below",
+    "pack_pairs",
     "reciprocal",
     "shift_in",
     "splat",
     "splat_int",
     "store",
     "store_ints",
+    "to_floats",
+    "to_ints",
     "total",
     "transpose",
     "upper_of",
@@ -65,7 +72,7 @@ Value: TypeAlias = Any
 Kind: TypeAlias = Any
 
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
-_INTS = ir.VectorType(ir.IntType(32), LANES)
+INTS = ir.VectorType(ir.IntType(32), LANES)
 
 
 class _Float8(types.Type):
@@ -91,7 +98,7 @@ class _Float8Model(models.PrimitiveModel):
 @register_model(_Int8)
 class _Int8Model(models.PrimitiveModel):
     def __init__(self, manager: Kind, kind: Kind) -> None:
-        super().__init__(manager, kind, _INTS)
+        super().__init__(manager, kind, INTS)
 
 
 def _primitive(result: Kind, *parameters: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -107,14 +114,16 @@ def _primitive(result: Kind, *parameters: Kind) -> Callable[[Callable[..., Any]]
             made = emit(builder, *values)
             return context.get_dummy_value() if result is types.void else made
 
-        _type(emit, signature(result, *parameters))
+        define_type(emit, signature(result, *parameters))
         lower_builtin(emit, *parameters)(lower)
         return emit
 
     return register
 
 
-def _type(function: Callable[..., Any], *signatures: Kind) -> None:
+def define_type(function: Callable[..., Any], *signatures: Kind) -> None:
+    """Tell Numba what a function takes and returns."""
+
     class Typing(ConcreteTemplate):
         key = function
         cases = signatures
@@ -126,7 +135,7 @@ def _define_operator(symbol: Callable[..., Any], vector: Kind, instruction: str)
     def lower(context: Value, builder: Value, sig: Value, args: Value) -> Value:  # noqa: ARG001
         return getattr(builder, instruction)(*args)
 
-    _type(symbol, signature(vector, vector, vector))
+    define_type(symbol, signature(vector, vector, vector))
     lower_builtin(symbol, vector, vector)(lower)
 
 
@@ -134,6 +143,8 @@ _define_operator(operator.add, float8, "fadd")
 _define_operator(operator.sub, float8, "fsub")
 _define_operator(operator.mul, float8, "fmul")
 _define_operator(operator.truediv, float8, "fdiv")
+_define_operator(operator.add, int8, "add")
+_define_operator(operator.sub, int8, "sub")
 _define_operator(operator.and_, int8, "and_")
 _define_operator(operator.or_, int8, "or_")
 
@@ -162,13 +173,19 @@ def store(builder: Value, data: Value, index: Value, value: Value) -> Value:
 @_primitive(int8, _int_array, types.intp)
 def load_ints(builder: Value, data: Value, index: Value) -> Value:
     """``load_ints(array, i)``: the integers ``array[i : i + 8]``."""
-    return builder.load(_address(builder, data, index, _INTS), align=4)
+    return builder.load(_address(builder, data, index, INTS), align=4)
+
+
+@_primitive(int8, _int_array, types.intp)
+def broadcast_int(builder: Value, data: Value, index: Value) -> Value:
+    """``broadcast_int(array, i)``: the integer ``array[i]`` in every lane; unlike an index, `i` is never checked."""
+    return _repeat(builder, builder.load(cgutils.gep(builder, data, index)), INTS)
 
 
 @_primitive(types.void, _int_array, types.intp, int8)
 def store_ints(builder: Value, data: Value, index: Value, value: Value) -> Value:
     """``store_ints(array, i, v)``: write ``array[i : i + 8]``."""
-    return builder.store(value, _address(builder, data, index, _INTS), align=4)
+    return builder.store(value, _address(builder, data, index, INTS), align=4)
 
 
 def _address(builder: Value, data: Value, index: Value, vector: Value) -> Value:
@@ -187,7 +204,7 @@ def splat(builder: Value, value: Value) -> Value:
 @_primitive(int8, types.int32)
 def splat_int(builder: Value, value: Value) -> Value:
     """``splat_int(n)``: the integer `n` in every lane."""
-    return _repeat(builder, value, _INTS)
+    return _repeat(builder, value, INTS)
 
 
 @_primitive(types.int32, int8, types.int32)
@@ -209,7 +226,7 @@ def total(builder: Value, vector: Value) -> Value:
 def _repeat(builder: Value, value: Value, vector: Kind) -> Value:
     zero = ir.Constant(ir.IntType(32), 0)
     single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, zero)
-    return builder.shuffle_vector(single, single, ir.Constant(_INTS, [0] * LANES))
+    return builder.shuffle_vector(single, single, ir.Constant(INTS, [0] * LANES))
 
 
 def _shuffle(builder: Value, first: Value, second: Value, lanes: Value) -> Value:
@@ -235,9 +252,9 @@ def reciprocal(builder: Value, value: Value) -> Value:
     Subtracting the bits from a constant negates the exponent and is right to 12 %; each of Newton's steps
     ``r <- r (2 - v r)`` squares the error.
     """
-    magic = ir.Constant(_INTS, [0x7EF311C3] * LANES)
+    magic = ir.Constant(INTS, [0x7EF311C3] * LANES)
     two = ir.Constant(_FLOATS, [2.0] * LANES)
-    guess = builder.bitcast(builder.sub(magic, builder.bitcast(value, _INTS)), _FLOATS)
+    guess = builder.bitcast(builder.sub(magic, builder.bitcast(value, INTS)), _FLOATS)
     for _ in range(3):
         guess = builder.fmul(guess, fma(builder, builder.fneg(value), guess, two))
     return guess
@@ -313,7 +330,26 @@ def inverse_cholesky(builder: Value, *rows: Value) -> Value:
 @_primitive(int8, float8)
 def as_ints(builder: Value, vector: Value) -> Value:
     """``as_ints(v)``: the bits of `v`; for floats >= 0 they are ordered as the floats are."""
-    return builder.bitcast(vector, _INTS)
+    return builder.bitcast(vector, INTS)
+
+
+@_primitive(int8, float8)
+def to_ints(builder: Value, vector: Value) -> Value:
+    """``to_ints(v)``: the integers that `v` rounds down to; it must be above 0 and below 2**31."""
+    return builder.fptosi(vector, INTS)
+
+
+@_primitive(float8, int8)
+def to_floats(builder: Value, vector: Value) -> Value:
+    """``to_floats(n)``: the floats nearest to the integers `n`."""
+    return builder.sitofp(vector, _FLOATS)
+
+
+@_primitive(int8, int8, int8)
+def pack_pairs(builder: Value, low: Value, high: Value) -> Value:
+    """``pack_pairs(a, b)``: `a` in the lower and `b` in the upper 16 bits of every lane."""
+    kept = builder.and_(low, ir.Constant(INTS, [0xFFFF] * LANES))
+    return builder.or_(kept, builder.shl(high, ir.Constant(INTS, [16] * LANES)))
 
 
 @_primitive(int8, int8, int8)
@@ -342,6 +378,6 @@ def mask_below(builder: Value, a: Value, b: Value) -> Value:
 
 
 @_primitive(types.int32, types.int32)
-def lowest_bit(builder: Value, mask: Value) -> Value:
-    """``lowest_bit(m)``: the position of the lowest set bit of `m`, which must not be zero."""
-    return builder.cttz(mask, ir.Constant(ir.IntType(1), 1))
+def bit_count(builder: Value, mask: Value) -> Value:
+    """``bit_count(m)``: the number of bits of `m` that are set."""
+    return builder.ctpop(mask)

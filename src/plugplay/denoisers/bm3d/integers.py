@@ -1,0 +1,134 @@
+"""Block matching in 16-bit integers: the search of `plugplay.denoisers.bm3d.matching` in less time.
+
+Pixels of a strip are rounded to 4095 levels between its darkest and its brightest one, which is fine enough if the
+noise is not tiny (`fine_enough`). Two pixels, one above the other, share a lane of a vector, and one instruction
+multiplies and adds both. Sums of integers are exact in any order, which saves more than the instruction does: products
+are summed from the first column of a span on, and the sum over a block is the difference of two such sums.
+
+Levels are between -2047 and 2047. So energies are below 2**28 and distances below 2**30; those of blocks that reach
+over the border, whose energy is set to 5 * 2**28, are at least 2**30 and below 2**31.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugplay.denoisers.bm3d.canvas import MARGIN
+from plugplay.denoisers.bm3d.instructions import multiply_pairs
+from plugplay.denoisers.bm3d.vectors import (
+    LANES,
+    Floats,
+    Int8,
+    Ints,
+    as_ints,
+    broadcast_int,
+    load,
+    load_ints,
+    pack_pairs,
+    splat,
+    splat_int,
+    store_ints,
+    to_floats,
+    to_ints,
+)
+from plugplay.denoisers.compiling import inline
+
+__all__ = ["MAX_LEVEL", "TOO_FAR", "fine_enough"]
+
+MAX_LEVEL = 2047
+
+TOO_FAR = 2.0**30
+"""All distances within the image are below it."""
+
+_BEYOND = np.int32(5 * 2**28)
+# Rounding adds noise with a twelfth of a level's square as variance: a thousandth of what the image has.
+_NOISE_SHARE = 32.0
+
+
+def fine_enough(span: float, sigma: float) -> bool:
+    """Tell whether pixels from a range as wide as `span` may be rounded, given the noise in them.
+
+    Examples
+    --------
+    >>> fine_enough(1.0, 2 / 255), fine_enough(1.0, 0.2 / 255)
+    (True, False)
+    """
+    level = span / (2 * MAX_LEVEL)
+    return 0 < level < 12**0.5 * sigma / _NOISE_SHARE
+
+
+@inline
+def pack_rows(
+    canvas: Floats, pitch: int, at: int, rows: int, width: int, stride: int, low: np.float32, scale: np.float32,
+    pairs: Ints,
+) -> None:  # fmt: skip
+    """Write rows of levels, each pixel together with the one below it; the last row has none below."""
+    bottom, factor, middle = splat(low), splat(scale), splat_int(MAX_LEVEL)
+    half = splat(np.float32(0.5))
+    for row in range(rows - 1):
+        source = at + row * pitch
+        for start in range(0, width, LANES):
+            x = min(start, width - LANES)
+            upper = to_ints((load(canvas, source + x) - bottom) * factor + half) - middle
+            lower = to_ints((load(canvas, source + pitch + x) - bottom) * factor + half) - middle
+            store_ints(pairs, row * stride + MARGIN + x, pack_pairs(upper, lower))
+
+
+@inline
+def energies_of(pairs: Ints, rows: int, width: int, stride: int, block: int, energies: Ints) -> None:
+    """Write the energy of every block that starts in one of the first `rows` rows, and `_BEYOND` around them."""
+    columns = np.empty(stride, np.int32)
+    for row in range(rows):
+        start = row * stride
+        for x in range(0, stride, LANES):
+            energy = splat_int(0)
+            for i in range(0, block, 2):
+                levels = load_ints(pairs, start + i * stride + x)
+                energy = energy + multiply_pairs(levels, levels)
+            store_ints(columns, x, energy)
+            store_ints(energies, start + x, splat_int(_BEYOND))
+        total = np.int32(0)
+        for x in range(block - 1):
+            total += columns[MARGIN + x]
+        for x in range(MARGIN, MARGIN + width - block + 1):
+            total += columns[x + block - 1]
+            energies[start + x] = total
+            total -= columns[x]
+
+
+@inline
+def sum_products(pairs: Ints, stride: int, reference: int, candidate: int, width: int, sums: Ints) -> None:
+    """Sum the products of reference and candidate pixels over all columns to the left, for 40 displacements.
+
+    Entry ``40 * x + k`` of `sums` is the sum over the first x columns of the reference, eight pixels high, and the
+    candidates displaced by k.
+    """
+    c0 = c1 = c2 = c3 = c4 = splat_int(0)
+    for x in range(width):
+        _store(sums, 40 * x, c0, c1, c2, c3, c4)
+        for row in range(4):
+            here = broadcast_int(pairs, reference + x + 2 * row * stride)
+            there = candidate + x + 2 * row * stride
+            c0 = c0 + multiply_pairs(here, load_ints(pairs, there))
+            c1 = c1 + multiply_pairs(here, load_ints(pairs, there + 8))
+            c2 = c2 + multiply_pairs(here, load_ints(pairs, there + 16))
+            c3 = c3 + multiply_pairs(here, load_ints(pairs, there + 24))
+            c4 = c4 + multiply_pairs(here, load_ints(pairs, there + 32))
+    _store(sums, 40 * width, c0, c1, c2, c3, c4)
+
+
+@inline
+def _store(array: Ints, at: int, v0: Int8, v1: Int8, v2: Int8, v3: Int8, v4: Int8) -> None:
+    store_ints(array, at, v0)
+    store_ints(array, at + 8, v1)
+    store_ints(array, at + 16, v2)
+    store_ints(array, at + 24, v3)
+    store_ints(array, at + 32, v4)
+
+
+@inline
+def distance_bits(sums: Ints, at: int, block: int, energy: int, energies: Ints, candidate: int) -> Int8:
+    """Return the bits of eight distances, as floats; `sums` from `at` on belong to the first column of the block."""
+    products = load_ints(sums, at + 40 * block) - load_ints(sums, at)
+    both = splat_int(energy) + load_ints(energies, candidate)
+    return as_ints(to_floats(both - (products + products)))
