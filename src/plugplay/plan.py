@@ -124,7 +124,10 @@ class Plan:
         try:
             while True:
                 state = next(states)
-                if callback is not None and _wants_to_stop(callback, state):
+                try:
+                    if callback is not None:
+                        callback(state)
+                except (StopIteration, Cancelled):
                     states.throw(Cancelled())
         except StopIteration as end:
             result: Result = end.value
@@ -192,12 +195,13 @@ class Plan:
         choice = choose(case)
         scale = self._conversion.scale
         schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
-        told = f"the data contradict the assumed noise {self._case.noise / scale.gain:.3g}; "
-        described = raised(self.parameters.noise, noise / scale.gain, self._case.noise / scale.gain)
+        before, after = self._case.noise / scale.noise_gain, noise / scale.noise_gain
+        told = f"the data contradict the assumed noise {before:.3g}; {after:.3g} was used"
+        described = raised(self.parameters.noise, after, before)
         return replace(
             self,
             parameters=replace(self.parameters, noise=described, lam=choice.lam / scale.gain**2, schedule=schedule),
-            warnings=(*self.warnings, told + f"{noise / scale.gain:.3g} was used"),
+            warnings=(*self.warnings, told),
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
             _watch=replace(self._watch, noise=noise),
@@ -290,6 +294,8 @@ def prepare(
     channel_axis: int | None = None,
     spatial_ndim: int | None = None,
     data_range: tuple[float, float] | None = None,
+    transfer: str = "linear",
+    noise_floor: float = 0.0,
     workers: int | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> Plan:
@@ -313,12 +319,13 @@ def prepare(
     axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading_axes_of(model))
     observed = axes.to_inside(given, "y")
     traits = traits_of(model, observed, spatial_ndim=ndim)
-    scale = scale_of(observed, traits, data_range, noise, model)
+    scale = scale_of(observed, traits, data_range, noise, model, transfer)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     # A given lambda is meant for squares, and so is Stein's estimate.
     squares = lam is not None or tune is not None
-    data_term, level, described = posed(unit, model, traits, noise, scale, squares=squares)
+    floor = check_number(noise_floor, "noise_floor", minimum=0, below=1)
+    data_term, level, described = posed(unit, model, traits, noise, scale, squares=squares, noise_floor=floor)
     threads = check_workers(workers)
     way = get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
@@ -357,6 +364,7 @@ def prepare(
         noise=described,
         data_range=scale.nominal,
         working_range=scale.working,
+        transfer=transfer,
         chosen=tuple(name for name, value in wanted.items() if value is None or value == "auto")[described is None :],
         tune=tune,
     )
@@ -364,7 +372,7 @@ def prepare(
     watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
     plan = Plan(
         parameters=parameters,
-        warnings=noticed(axes, scale, given.shape),
+        warnings=noticed(axes, scale, given.shape, traits.observed),
         _loop=loop,
         _data_term=data_term,
         _iteration=way,
@@ -380,7 +388,7 @@ def prepare(
     if plan._case is None or traits.observes != "intensities" or isinstance(described, PoissonGaussian):
         return plan
     # A level that was estimated cannot contradict itself, but both can contradict the kernel.
-    told = contradicted(unit, traits, level) if isinstance(noise, int | float) else None
+    told = contradicted(unit, traits, level, scale) if isinstance(noise, int | float) else None
     hidden = noise_at_nulls(unit, traits, level if told is None else told)
     more = told if hidden is None else hidden
     return plan if more is None else plan._assuming(more)
@@ -390,11 +398,3 @@ def check_callback(callback: object) -> None:
     """Refuse what cannot be called."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable with a State; got {callback!r}")
-
-
-def _wants_to_stop(callback: Callable[[State], object], state: State) -> bool:
-    try:
-        callback(state)
-    except (StopIteration, Cancelled):
-        return True
-    return False

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
+from plugplay.arrays.checks import BoolArray, FloatArray, check_choice, check_interval, check_number, check_same_shape
+from plugplay.arrays.masks import hardly_observed
 from plugplay.arrays.scale import Scale
 from plugplay.models.description import darkest_of, entered, knows_photons, poisson_term_of
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
@@ -45,8 +46,16 @@ def scale_of(
     data_range: tuple[float, float] | None,
     noise: object,
     model: Model,
+    transfer: str = "linear",
 ) -> Scale:
     """Return the nominal and the working range."""
+    if transfer != "linear":
+        if traits.observes != "intensities":
+            raise ValueError(
+                f"transfer={transfer!r} is about the numbers of photographs, but {type(model).__name__} observes "
+                f"{traits.observes}"
+            )
+        return Scale.of_light(observed, transfer, data_range, traits.observed)
     if traits.observes == "counts":
         if data_range is not None:
             raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
@@ -75,6 +84,7 @@ def posed(
     scale: Scale,
     *,
     squares: bool = False,
+    noise_floor: float = 0.0,
 ) -> tuple[DataTerm, float, float | PoissonGaussian | None]:
     """Bind the model to the observation; return the data term, its noise level, and the noise as users know it.
 
@@ -95,9 +105,9 @@ def posed(
                 f"noise=PoissonGaussian(...) needs a model that is pointwise or has a poisson_term; for "
                 f"{type(model).__name__} give the standard deviation of the noise as a number"
             )
-        known = estimate_poisson_gaussian(
-            scale.to_nominal(y), noise, mask=traits.observed, spatial_ndim=traits.spatial_ndim
-        )
+        # Photons are counted in light.
+        counted = scale.to_nominal(y) if scale.transfer == "linear" else y
+        known = estimate_poisson_gaussian(counted, noise, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
         if not traits.pointwise:
             if noise.gain is None and noise.read is None:
                 known = known.raised(noise_behind(traits, 1.0))
@@ -113,17 +123,22 @@ def posed(
                 f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
                 "standard deviation with noise="
             )
-        estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-        level = noise_behind(traits, _safe(estimate))
-        return data_term, level, level / scale.gain
+        level = noise_behind(traits, max(_safe(_estimated(y, traits, scale)), noise_floor * scale.gain)) * scale.slope
+        return data_term, level, level / scale.noise_gain
     given = check_number(noise, "noise", minimum=0)
-    if given * scale.gain >= 1 and traits.observes != "projections":
+    if given * scale.noise_gain >= 1 and traits.observes != "projections":
         low, high = scale.working
         raise ValueError(
             f"noise must be below the width of the image's range, {low:g} to {high:g}; got {noise!r}. It is a standard "
             "deviation on the scale that data_range sets, [0, 1] for integers: for 8-bit images write 5/255"
         )
-    return data_term, given * scale.gain, given
+    return data_term, given * scale.noise_gain, given
+
+
+def _estimated(y: FloatArray, traits: Traits, scale: Scale) -> NoiseEstimate:
+    """Estimate the noise from the numbers of the file, whose rounding and compression the estimate knows, not light."""
+    numbers = y if scale.transfer == "linear" else scale.to_nominal(y)
+    return estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
 
 
 def _safe(estimate: NoiseEstimate) -> float:
@@ -147,14 +162,14 @@ def _is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) ->
     return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
 
 
-def contradicted(y: FloatArray, traits: Traits, noise: float) -> float | None:
+def contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:
     """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
 
     Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
     sharp. So it is only ever raised, and only as far as the estimate is certain.
     """
-    estimate = estimate_noise(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-    certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty)
+    estimate = _estimated(y, traits, scale)
+    certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty) * scale.slope
     return certain if certain > CONTRADICTION * noise else None
 
 
@@ -177,9 +192,9 @@ def clip_of(
     return max(low, darkest_of(data_term)), high
 
 
-def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...]) -> tuple[str, ...]:
-    """Return what a user should know about the choice of axes and range."""
-    notes = []
+def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...], observed: BoolArray | None) -> tuple[str, ...]:
+    """Return what a user should know about the choice of axes and range, and about the mask."""
+    notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
         notes.append(
             f"the last axis of y, whose shape is {shape}, was taken for colour; channel_axis=-1 says so, "

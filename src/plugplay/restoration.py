@@ -57,6 +57,8 @@ def restore(
     channel_axis: int | None = None,
     spatial_ndim: int | None = None,
     data_range: tuple[float, float] | None = None,
+    transfer: str = "linear",
+    noise_floor: float = 0.0,
     callback: Callable[[State], object] | None = None,
     workers: int | None = None,
     rng: np.random.Generator | int | None = None,
@@ -105,6 +107,11 @@ def restore(
         Whether y is an image or a volume; by default what the model works on.
     data_range : (float, float), optional
         The values that mean black and white. Default: the dtype's range for integers, (0, 1) for floats.
+    transfer : str
+        The curve between light and the numbers of y: ``"linear"``, ``"srgb"`` or ``"gamma:2.2"``. Other than linear,
+        light is restored, where blur happens, and encoded again; `noise` still refers to the numbers of y.
+    noise_floor : float
+        An estimate of the noise is not believed below this level; what JPEG rounds away, for example.
     callback : callable, optional
         Called with the `State`, on the working scale, after every iteration; ``StopIteration`` ends the run.
     workers : int, optional
@@ -145,6 +152,8 @@ def restore(
         channel_axis=channel_axis,
         spatial_ndim=spatial_ndim,
         data_range=data_range,
+        transfer=transfer,
+        noise_floor=noise_floor,
         workers=workers,
         rng=rng,
     )
@@ -169,6 +178,8 @@ class RestoreOptions(TypedDict, total=False):
     channel_axis: int | None
     spatial_ndim: int | None
     data_range: tuple[float, float] | None
+    transfer: str
+    noise_floor: float
     callback: Callable[[State], object] | None
     workers: int | None
     rng: np.random.Generator | int | None

@@ -47,7 +47,7 @@ def test_soft_edges_of_masks_are_missing(run, folder):
 @pytest.mark.parametrize(
     ("how", "mask", "words"),
     [
-        ("--json", "few", "94 % of the pixels are missing by this mask"),
+        ("--json", "few", "94 % of the pixels are missing by the mask"),
         ("--quiet", "scene", "does not look like a mask: "),
         ("--verbose", "scene", "does not look like a mask: "),
     ],

@@ -7,7 +7,26 @@ from scipy.ndimage import distance_transform_edt
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_finite
 
-__all__ = ["fill_from_nearest", "mask_for", "observed_values"]
+__all__ = ["fill_from_nearest", "hardly_observed", "mask_for", "observed_values"]
+
+# A mask with fewer observed pixels than this share is questioned.
+MIN_OBSERVED = 0.1
+
+
+def hardly_observed(mask: BoolArray) -> tuple[str, ...]:
+    """Return a sentence about a mask by which nearly everything is missing, else nothing.
+
+    Examples
+    --------
+    >>> hardly_observed(np.eye(20) > 0)
+    ('95 % of the pixels are missing by the mask; True, or white, means observed: is it inverted?',)
+    """
+    share = float(mask.mean())
+    if share >= MIN_OBSERVED:
+        return ()
+    # Never 100: something was observed.
+    missing = min(round(100 * (1 - share)), 99)
+    return (f"{missing} % of the pixels are missing by the mask; True, or white, means observed: is it inverted?",)
 
 
 def mask_for(image: FloatArray, mask: BoolArray) -> BoolArray:

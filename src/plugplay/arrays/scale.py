@@ -4,17 +4,21 @@ Two ranges. The **nominal** one gives numbers their meaning: ``data_range``, els
 (0, 1). Noise levels, lambda and restored images of integers refer to it. The **working** one is what the denoiser
 sees as [0, 1]: the nominal range, unless the data lie in a corner of it or far outside. Then it follows from the data,
 so that counts of 86 to 250 in 16 bits are not a black image. It never clips the data.
+
+Numbers with a transfer curve, as those of photographs, are turned into light: black and white stay, what lies between
+moves. Noise levels still refer to the numbers; `Scale.noise_gain` is what they become in light, on average.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_interval
+from plugplay.arrays.transfer import check_transfer, encode, linearise, mean_slope
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,6 +67,11 @@ class Scale:
         Whether the input had integers; the restored image then comes back on [0, 1].
     offset, gain : float
         A value t on the nominal scale becomes ``gain * t + offset`` on the working scale.
+    transfer : str
+        The curve between light and the numbers: `plugplay.arrays.transfer`. Other than ``"linear"``, the working scale
+        is light, and offset and gain are 0 and 1.
+    slope : float
+        By how much noise grows from the numbers to light.
 
     Examples
     --------
@@ -77,6 +86,17 @@ class Scale:
     integer: bool
     offset: float = 0.0
     gain: float = 1.0
+    transfer: str = "linear"
+    slope: float = 1.0
+
+    @classmethod
+    def of_light(
+        cls, array: NDArray[Any], transfer: str, data_range: tuple[float, float] | None, observed: BoolArray | None
+    ) -> Scale:
+        """Return the scale that turns numbers with a transfer curve into light."""
+        plain = cls.nominal_of(array.dtype, data_range)
+        unit = plain.to_working(array if observed is None else array[observed])
+        return replace(plain, transfer=check_transfer(transfer), slope=mean_slope(unit, transfer))
 
     @classmethod
     def nominal_of(cls, dtype: np.dtype[Any], data_range: tuple[float, float] | None = None) -> Scale:
@@ -137,8 +157,13 @@ class Scale:
         return (self.low - self.offset / self.gain * width, self.low + (1 - self.offset) / self.gain * width)
 
     @property
+    def noise_gain(self) -> float:
+        """By how much a standard deviation grows from the nominal to the working scale."""
+        return self.gain * self.slope
+
+    @property
     def is_nominal(self) -> bool:
-        """Whether both ranges are the same."""
+        """Whether both ranges have the same black and white."""
         return (self.offset, self.gain) == (0.0, 1.0)
 
     def to_working(self, array: NDArray[Any]) -> FloatArray:
@@ -148,29 +173,37 @@ class Scale:
         else:
             dtype = np.dtype(np.float32 if array.dtype.itemsize <= 4 else np.float64)
         if (self.low, self.high) == (0.0, 1.0) and self.is_nominal:
-            return array.astype(dtype)
+            return self._light(array.astype(dtype))
         # In double precision, so that the ends of the range become exactly 0 and 1.
         unit = (array.astype(np.float64) - self.low) / (self.high - self.low)
         if not self.is_nominal:
             unit = unit * self.gain + self.offset
-        return unit.astype(dtype)
+        return self._light(unit.astype(dtype))
 
     def interval_to_working(self, interval: tuple[float, float]) -> tuple[float, float]:
         """Return an interval of the nominal scale on the working one."""
+        if self.transfer != "linear":
+            low, high = linearise(np.array(interval, np.float64), self.transfer)
+            return float(low), float(high)
         return self.gain * interval[0] + self.offset, self.gain * interval[1] + self.offset
 
     def interval_to_nominal(self, interval: tuple[float, float]) -> tuple[float, float]:
         """Return an interval of the working scale on the nominal one."""
+        if self.transfer != "linear":
+            low, high = encode(np.array(interval, np.float64), self.transfer)
+            return float(low), float(high)
         return (interval[0] - self.offset) / self.gain, (interval[1] - self.offset) / self.gain
 
     def nominal_to_working(self, unit: FloatArray) -> FloatArray:
         """Return values of the nominal scale on the working one."""
-        return unit if self.is_nominal else (unit.astype(np.float64) * self.gain + self.offset).astype(unit.dtype)
+        if self.is_nominal:
+            return self._light(unit)
+        return (unit.astype(np.float64) * self.gain + self.offset).astype(unit.dtype)
 
     def to_nominal(self, image: FloatArray) -> FloatArray:
         """Return an image of the working scale on the nominal one."""
         if self.is_nominal:
-            return image
+            return image if self.transfer == "linear" else encode(image, self.transfer)
         return ((image.astype(np.float64) - self.offset) / self.gain).astype(image.dtype)
 
     def from_working(self, image: FloatArray) -> FloatArray:
@@ -179,6 +212,9 @@ class Scale:
         if self.integer or (self.low, self.high) == (0.0, 1.0):
             return unit
         return (unit * (self.high - self.low) + self.low).astype(image.dtype)
+
+    def _light(self, unit: FloatArray) -> FloatArray:
+        return unit if self.transfer == "linear" else linearise(unit, self.transfer)
 
 
 def _quantiles(array: NDArray[Any], observed: BoolArray | None) -> tuple[float, float] | None:

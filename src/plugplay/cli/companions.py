@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,54 +13,25 @@ if TYPE_CHECKING:
 
     from plugplay.io import ImageFile
 
-__all__ = ["check_pages", "cropped", "mask_pages", "observed_where_white"]
+__all__ = ["check_pages", "cropped", "mask_pages"]
 
-# A mask is observed where it is as white as its brightest pixel, less this margin for what compression does to white.
-WHITE = 0.9
-# A mask with fewer observed pixels than this share is questioned, ...
-MIN_OBSERVED = 0.1
-# ... and one with more pixels than this share that are neither black nor white.
+# A mask with more pixels than this share that are neither black nor white is questioned.
 MAX_GRAY = 0.3
 
 
 def mask_pages(mask: ImageFile, path: Path) -> tuple[NDArray[np.bool_], list[str]]:
     """Return masks, ``(N, H, W)``, from images of them, and what is questionable about them."""
-    from plugplay.io import printable
+    from plugplay.arrays.masks import hardly_observed
+    from plugplay.io import observed_where_white, printable
 
     observed, gray = observed_where_white(mask.pages, colour=mask.colour)
-    doubts = []
-    share = float(observed.mean())
-    if share < MIN_OBSERVED:
-        doubts.append(
-            f"{printable(path)}: {100 * (1 - share):.0f} % of the pixels are missing by this mask; white means "
-            "observed (is it inverted?)"
-        )
+    doubts = list(hardly_observed(observed))
     if gray > MAX_GRAY:
         doubts.append(
             f"{printable(path)} does not look like a mask: {100 * gray:.0f} % of its pixels are neither black nor "
             "white; all that is not white counts as missing"
         )
     return observed, doubts
-
-
-def observed_where_white(pages: NDArray[Any], *, colour: bool) -> tuple[NDArray[np.bool_], float]:
-    """Return True where an image of a mask is white, and the share of pixels that are neither white nor black.
-
-    White is the brightest pixel, because masks are saved as 0 and 1 as often as 0 and 255. A soft edge is partly
-    missing, so that everything but white counts as missing.
-
-    Examples
-    --------
-    >>> observed_where_white(np.array([[[0, 128, 251, 255]]], np.uint8), colour=False)
-    (array([[[False, False,  True,  True]]]), 0.25)
-    """
-    gray = pages.mean(axis=-1, dtype=np.float32) if colour else pages
-    brightest = float(gray.max())
-    if not brightest > 0:
-        raise ValueError("the mask is black everywhere: white means observed")
-    observed: NDArray[np.bool_] = gray >= WHITE * brightest
-    between = ~observed & (gray > (1 - WHITE) * brightest)
-    return observed, float(between.mean())
 
 
 def cropped(image: ImageFile, box: tuple[int, int, int, int], *, factor: int = 1) -> ImageFile:

@@ -83,7 +83,7 @@ class Deblur:
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
         """Read an image file and its mask."""
-        return _read(path, job, settings, self.mask)
+        return _read(path, job, settings, self.mask, optical=True)
 
     def size(self, path: Path, settings: Settings) -> str:
         """Say how large the result is."""
@@ -163,8 +163,10 @@ class Upscale:
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
         """Read an image file and its mask."""
-        # A bicubic image is sampled in the middle of each cell, others at its first pixel.
-        return _read(path, job, settings, self.mask, self.factor, None if self.taps is None else 0.0)
+        # A bicubic image is sampled in the middle of each cell, others at its first pixel; and a library shrinks the
+        # numbers of a file, while a lens blurs light.
+        optical = self.taps is not None
+        return _read(path, job, settings, self.mask, self.factor, 0.0 if optical else None, optical=optical)
 
     def size(self, path: Path, settings: Settings) -> str:
         """Say how large the result is."""
@@ -179,7 +181,14 @@ class Upscale:
 
 
 def _read(
-    path: Path, job: Job, settings: Settings, mask: Path | None, factor: int = 1, offset: float | None = None
+    path: Path,
+    job: Job,
+    settings: Settings,
+    mask: Path | None,
+    factor: int = 1,
+    offset: float | None = None,
+    *,
+    optical: bool = False,
 ) -> ImageSource:
     from plugplay.cli.sources import read_image
 
@@ -193,6 +202,8 @@ def _read(
         limit=settings.limit,
         factor=factor,
         offset=offset,
+        linear=settings.linear,
+        optical=optical,
     )
 
 

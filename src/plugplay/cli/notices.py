@@ -13,7 +13,9 @@ from plugplay.cli.terminal import err
 __all__ = ["Notices", "one_line"]
 
 # Errors of the library name its parameters; on the command line they are options.
-_PARAMETER = re.compile(r"^(noise|strength|max_iter|tol|tune|iteration|data_range|weights|workers)(?= must|=)")
+_PARAMETER = re.compile(
+    r"^(noise|strength|max_iter|tol|tune|iteration|data_range|linear|crop|weights|workers)(?= must|=)"
+)
 
 
 class Notices:

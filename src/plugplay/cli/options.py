@@ -18,6 +18,7 @@ __all__ = [
     "Depth",
     "ImageCommon",
     "IterationName",
+    "Linear",
     "MaskOption",
     "Tuning",
     "UsageError",
@@ -54,6 +55,14 @@ class IterationName(StrEnum):
     PGD = "pgd"
     FISTA = "fista"
     RED = "red"
+
+
+class Linear(StrEnum):
+    """Whether numbers are turned into light."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
 
 
 class Tuning(StrEnum):
@@ -170,6 +179,13 @@ class ImageCommon(Common):
             rich_help_panel=_RUN,
         ),
     ] = None
+    linear: Annotated[
+        Linear,
+        typer.Option(
+            help="Restore light, not the numbers of the file: auto does for blur, if the file's curve is known.",
+            rich_help_panel=_RUN,
+        ),
+    ] = Linear.AUTO
     tune: Annotated[
         Tuning | None,
         typer.Option(help="Refine lambda by Stein's risk estimate: ten more restorations.", rich_help_panel=_RUN),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from plugplay.cli.options import Common, ImageCommon, UsageError
 from plugplay.cli.values import crop_box, data_range, noise_level, size_limit
@@ -56,6 +56,8 @@ class Settings:
 
     Attributes
     ----------
+    linear : {"auto", "on", "off"}
+        Whether the numbers of a file are turned into light.
     crop : (int, int, int, int), optional
         x, y, width and height of the part that is restored.
     limit : int, optional
@@ -74,6 +76,7 @@ class Settings:
     tune: str | None = None
     seed: int = 0
     data_range: tuple[float, float] | None = None
+    linear: Literal["auto", "on", "off"] = "auto"
     crop: tuple[int, int, int, int] | None = None
     workers: int | None = field(default=None, metadata={"decides": False})
     limit: int | None = field(default=None, metadata={"decides": False})
@@ -102,6 +105,7 @@ class Settings:
             tune=None if image is None or image.tune is None else image.tune.value,
             seed=0 if image is None else image.seed,
             data_range=None if image is None else data_range(image.data_range),
+            linear="auto" if image is None else image.linear.value,
             crop=None if image is None else crop_box(image.crop),
             workers=common.workers,
             limit=size_limit(common.max_size),
@@ -136,6 +140,8 @@ class Settings:
             tune="sure" if self.tune == "sure" else None,
             rng=None if self.tune is None else self.seed,
             data_range=self.data_range,
+            transfer=page.transfer,
+            noise_floor=page.noise_floor,
             channel_axis=page.channel_axis,
             reference=page.reference,
             workers=self.workers,

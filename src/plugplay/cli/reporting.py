@@ -87,9 +87,11 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     kind = f"{outcome.channels} channels" if outcome.channels else "gray"
     count = f", {len(pages)} pages" if len(pages) > 1 else ""
     low, high = outcome.data_range
+    curve = pages[0].parameters["transfer"]
+    light = "" if curve == "linear" else f", restored in light ({curve})"
     lines = [
         f"{outcome.job.source_name} -> {outcome.job.target_name}",
-        f"  {width} x {height}, {kind}, {outcome.dtype}{count}, black {low:g}, white {high:g}",
+        f"  {width} x {height}, {kind}, {outcome.dtype}{count}, black {low:g}, white {high:g}{light}",
         f"  {_ended(pages)}, {sum(page.seconds for page in pages):.1f} s{' (DOUBTFUL)' * outcome.doubtful}",
     ]
     # A single denoising has nothing but its noise level.

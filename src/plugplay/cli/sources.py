@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -40,12 +40,18 @@ class Page:
         True where a pixel was observed.
     reference : array, optional
         The true image, in the depth of its own file.
+    transfer : str
+        The curve between light, which is restored, and the pixels.
+    noise_floor : float
+        The noise is hardly below this level.
     """
 
     pixels: NDArray[Any]
     channel_axis: int | None = None
     observed: NDArray[np.bool_] | None = None
     reference: NDArray[Any] | None = None
+    transfer: str = "linear"
+    noise_floor: float = 0.0
 
 
 class Source(Protocol):
@@ -59,6 +65,11 @@ class Source(Protocol):
     @property
     def doubts(self) -> tuple[str, ...]:
         """What is questionable about what was read."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about what was read."""
         ...
 
     @property
@@ -100,6 +111,10 @@ class ImageSource:
         Where pixel 0 lies in the enlarged image: see ``ImageFile.restored``.
     doubts : tuple of str
         What is questionable.
+    transfer : str
+        The curve that is undone.
+    notes : tuple of str
+        What a user should know.
     """
 
     image: ImageFile
@@ -108,6 +123,8 @@ class ImageSource:
     factor: int = 1
     offset: float | None = None
     doubts: tuple[str, ...] = ()
+    transfer: str = "linear"
+    notes: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -127,7 +144,8 @@ class ImageSource:
         if not finite.all():
             observed = finite if observed is None else finite & _broadcast(observed, pixels.ndim)
         reference = None if self.reference is None else self.reference.pages[number % len(self.reference.pages)]
-        return Page(pixels, self.image.channel_axis, observed, reference)
+        floor = self.image.metadata.noise_floor
+        return Page(pixels, self.image.channel_axis, observed, reference, self.transfer, floor)
 
     def before(self) -> NDArray[Any]:
         """Return the first page."""
@@ -164,6 +182,7 @@ class PhotonSource:
     integers: bool
     doubts: tuple[str, ...] = ()
     count: int = 1
+    notes: tuple[str, ...] = ()
 
     @property
     def pixels(self) -> int:
@@ -205,8 +224,10 @@ def read_image(
     limit: int | None,
     factor: int = 1,
     offset: float | None = None,
+    linear: Literal["auto", "on", "off"] = "auto",
+    optical: bool = False,
 ) -> ImageSource:
-    """Read an image file and what belongs to it."""
+    """Read an image file and what belongs to it; `linear` and `optical` as `plugplay.io.light_transfer` takes them."""
     from plugplay import io
     from plugplay.arrays.scale import nominal_range
 
@@ -228,7 +249,8 @@ def read_image(
     image = image if crop is None else cropped(image, crop)
     if masks is not None and masks.shape[1:] != image.pages.shape[1:3]:
         raise ValueError(f"the mask has the shape {masks.shape[1:]}, but the image has {image.pages.shape[1:3]}")
-    return ImageSource(image, masks, truth, factor, offset, tuple(doubts))
+    transfer, notes = io.light_transfer(image, linear, optical=optical)
+    return ImageSource(image, masks, truth, factor, offset, tuple(doubts), transfer, notes)
 
 
 @contextmanager

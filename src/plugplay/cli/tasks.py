@@ -109,6 +109,8 @@ class Task:
                 return Outcome(job, "skipped")
             source = self.verb.read(path, job, self.settings)
             format_ = None if job.target is not None or job.source is not None else io.sniff(path)
+        for note in source.notes:
+            notices.add(note)
         for doubt in source.doubts:
             notices.add(doubt, doubtful=True)
         restoration = Restoration(

@@ -4,15 +4,17 @@
 profile, orientation and resolution survive a restoration; whatever a format cannot hold is warned about first.
 """
 
+from plugplay.arrays.transfer import encode, linearise
 from plugplay.io import photons
 from plugplay.io.atomic import atomic, sweep
 from plugplay.io.errors import ImageFileError, ImageLossWarning, printable
 from plugplay.io.files import is_image_name, read, sniff, suffixes, write
+from plugplay.io.light import light_transfer
 from plugplay.io.limits import MAX_BYTES, check_size, parse_size
+from plugplay.io.masks import observed_where_white
 from plugplay.io.numpy_files import load_arrays, save_arrays
 from plugplay.io.paths import check_regular, check_targets, same_file
 from plugplay.io.record import ImageFile, Metadata, Resolution
-from plugplay.io.transfer import encode, linearise
 
 __all__ = [
     "MAX_BYTES",
@@ -27,8 +29,10 @@ __all__ = [
     "check_targets",
     "encode",
     "is_image_name",
+    "light_transfer",
     "linearise",
     "load_arrays",
+    "observed_where_white",
     "parse_size",
     "photons",
     "printable",

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from plugplay.io.transfer import gamma, linearise
+from plugplay.arrays.transfer import gamma, linearise
 
 __all__ = ["transfer_of_profile"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import imagecodecs
 import numpy as np
 
+from plugplay.arrays.transfer import gamma
 from plugplay.io.geometry import split_alpha, upright
 from plugplay.io.icc import transfer_of_profile
 from plugplay.io.limits import check_size
 from plugplay.io.pillow import metadata_of, opened, orientation_of, pixels_of
 from plugplay.io.record import ImageFile
-from plugplay.io.transfer import gamma
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+# Of strong compression most coefficients are zero, and off by less than rounding would be.
+MAX_NOISE_FLOOR = 4.0
+
 __all__ = [
     "ImageFile",
     "ImageFileError",
@@ -103,6 +106,22 @@ class Metadata:
         scale = sum(table) / 3688 if max(table) < 255 else sum(finest) / 259
         quality = 100 - 50 * scale if scale <= 1 else 50 / scale
         return int(min(max(round(quality), 1), 100))
+
+    @property
+    def noise_floor(self) -> float:
+        r"""The standard deviation of what JPEG rounded away, on [0, 1]; 0 if it is no JPEG.
+
+        A coefficient that was rounded to a multiple of q is off by :math:`q / \sqrt{12}`, unless it became zero.
+
+        Examples
+        --------
+        >>> round(255 * Metadata(quantisation=((6,) * 64,)).noise_floor, 3), Metadata().noise_floor
+        (1.732, 0.0)
+        """
+        if not self.quantisation:
+            return 0.0
+        steps = np.array(self.quantisation[0], np.float64)
+        return min(math.sqrt(float(np.mean(np.square(steps))) / 12), MAX_NOISE_FLOOR) / 255
 
 
 @dataclass(frozen=True, eq=False)

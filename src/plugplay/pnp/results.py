@@ -74,6 +74,8 @@ class Parameters:
         The run ends before sigma falls below this level.
     working_range : (float, float), optional
         The values of the input that the denoiser sees as 0 and 1.
+    transfer : str
+        The curve between light, which was restored, and the numbers of the input: ``"linear"`` if there is none.
     """
 
     denoiser: str
@@ -91,6 +93,7 @@ class Parameters:
     iteration: str = "admm"
     last_sigma: float = 0.0
     working_range: tuple[float, float] | None = None
+    transfer: str = "linear"
     prepared: object = field(default=None, metadata={"fingerprinted": False}, compare=False)
 
 

@@ -105,6 +105,8 @@ def _plan(problem: Problem, page: int, window: tuple[slice, slice], noise: Any) 
         iteration="admm" if once else "hqs",
         max_iter=None if once else ITERATIONS,
         channel_axis=problem.image.channel_axis,
+        transfer=problem.transfer,
+        noise_floor=problem.image.metadata.noise_floor,
     )
 
 

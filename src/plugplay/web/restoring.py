@@ -15,7 +15,6 @@ import plugplay as pp
 from plugplay import io, kernels
 from plugplay.arrays.scale import nominal_range
 from plugplay.models.single_photon import CountedSinglePhoton
-from plugplay.web.companions import check_pages, observed_where_white
 from plugplay.web.task import Sources, Task, TaskError
 
 if TYPE_CHECKING:
@@ -141,7 +140,15 @@ class Problem:
             max_iter=task.max_iter,
             reference=reference,
             channel_axis=self.image.channel_axis,
+            transfer=self.transfer,
+            noise_floor=self.image.metadata.noise_floor,
         )
+
+    @cached_property
+    def transfer(self) -> str:
+        """The curve that is undone, as the command line does by default."""
+        optical = self.task.kind == "deblur" or (self.task.kind == "upscale" and not isinstance(self.kernel, str))
+        return io.light_transfer(self.image, "auto", optical=optical)[0]
 
     def model(self, mask: NDArray[np.bool_] | None) -> Model:
         """Return what happened to a page, with the defaults of the command line."""
@@ -191,7 +198,7 @@ class Problem:
             if drawn.pages.shape[1:3] != (height, width):
                 rows, columns = drawn.pages.shape[1:3]
                 raise ValueError(f"the mask has {columns} x {rows} pixels, but the image has {width} x {height}")
-            return observed_where_white(drawn.pages, colour=drawn.colour)
+            return io.observed_where_white(drawn.pages, colour=drawn.colour)[0]
 
     @cached_property
     def _photons(self) -> PhotonCounts:
@@ -199,7 +206,7 @@ class Problem:
         if self.sources.mask is not None:
             with self.kept_warnings(), blamed("mask_file"):
                 white = read_image(self.sources.mask)
-                works = observed_where_white(white.pages[:1], colour=white.colour)[0]
+                works = io.observed_where_white(white.pages[:1], colour=white.colour)[0][0]
         with blamed("photon"):
             return io.photons.count_ones(
                 self.sources.image,
@@ -241,3 +248,9 @@ class Problem:
             text = " ".join(str(warning.message).split())
             if issubclass(warning.category, UserWarning) and text not in self.warned:
                 self.warned.append(text)
+
+
+def check_pages(what: str, found: int, pages: int) -> None:
+    """Accept one companion for all pages, or one for each."""
+    if found not in (1, pages):
+        raise ValueError(f"the {what} has {found} pages, but the image has {pages}: one is needed, or one for each")

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["encode", "gamma", "linearise"]
+__all__ = ["check_transfer", "encode", "gamma", "linearise", "mean_slope"]
 
 # IEC 61966-2-1. The knee in linear light is where the straight line of the curve ends, which makes `encode` exactly
 # undo `linearise`; the usual 0.0031308 is the same number, rounded.
 _KNEE, _SLOPE, _OFFSET, _EXPONENT = 0.04045, 12.92, 0.055, 2.4
+# More pixels do not change a mean; and half the distance over which a slope is measured: half a step of 8 bits.
+_MAX_SAMPLES = 1_000_000
+_DIFFERENCE = 0.5 / 255
 
 
 def linearise(image: NDArray[Any], transfer: str) -> NDArray[Any]:
@@ -53,6 +56,36 @@ def encode(light: NDArray[Any], transfer: str) -> NDArray[Any]:
         )
     exponent = _exponent(transfer)
     return _odd(light, lambda x: x ** (1 / exponent))
+
+
+def mean_slope(image: NDArray[Any], transfer: str) -> float:
+    """Return by how much a small difference of encoded values grows in light: the RMS over an image.
+
+    Noise of standard deviation s on the encoded scale has about ``mean_slope(image) * s`` in light.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(mean_slope(np.full((4, 4), 0.5), "gamma:2.0"), 4), mean_slope(np.zeros((4, 4)), "linear")
+    (1.0, 1.0)
+    """
+    if transfer == "linear":
+        return 1.0
+    step = max(1, image.size // _MAX_SAMPLES)
+    values = np.clip(image.ravel()[::step].astype(np.float64), 0, 1)
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return 1.0
+    low, high = np.maximum(values - _DIFFERENCE, 0), np.minimum(values + _DIFFERENCE, 1)
+    slopes = (linearise(high, transfer) - linearise(low, transfer)) / (high - low)
+    return float(np.sqrt(np.mean(np.square(slopes))))
+
+
+def check_transfer(transfer: str) -> str:
+    """Return the word for a curve if it is one that can be undone."""
+    if transfer != "srgb":
+        _exponent(transfer)
+    return transfer
 
 
 def gamma(exponent: float) -> str:

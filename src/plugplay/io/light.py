@@ -1,0 +1,57 @@
+"""Whether the numbers of a file are turned into light before they are restored, and what is lost in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from plugplay.arrays.scale import Scale
+
+if TYPE_CHECKING:
+    from plugplay.io.record import ImageFile
+
+__all__ = ["LINEAR", "light_transfer"]
+
+LINEAR = ("auto", "on", "off")
+
+
+def light_transfer(
+    image: ImageFile, linear: Literal["auto", "on", "off"], *, optical: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Return the transfer curve that is undone before a restoration, and what a user should know about it.
+
+    Parameters
+    ----------
+    image : ImageFile
+        The file.
+    linear : {"auto", "on", "off"}
+        ``"on"`` undoes the file's curve, ``"off"`` leaves the numbers as they are stored, and ``"auto"`` undoes it for
+        what happened to light.
+    optical : bool
+        Whether what is to be undone happened to light: blur does, while noise is more uniform in the stored numbers,
+        and image libraries shrink those.
+
+    Returns
+    -------
+    transfer : str
+        The curve, ``"linear"`` if nothing is to be done.
+    notes : tuple of str
+        Sentences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plugplay.io import ImageFile
+    >>> photograph = ImageFile.of(np.array([[0, 255]], np.uint8))
+    >>> light_transfer(photograph, "auto", optical=True), light_transfer(photograph, "auto", optical=False)
+    (('srgb', ()), ('linear', ()))
+    """
+    curve = image.transfer
+    if linear == "off" or curve == "linear" or (linear == "auto" and not optical):
+        return "linear", ()
+    if linear == "auto" and not Scale.of(image.pages[0], image.data_range).is_nominal:
+        return "linear", ()  # counts in a corner of the range were not encoded for the eye
+    if curve == "unknown":
+        if linear == "on":
+            return "srgb", ("its transfer curve is not one that plugplay knows; sRGB was assumed",)
+        return "linear", ("its transfer curve is not one that plugplay knows, so the numbers were taken for light",)
+    return curve, ()
