@@ -29,12 +29,9 @@ def test_inpainting_ignores_what_was_not_observed():
     y = np.where(mask, [[0.1, 9, 9, 9], [0.2, 0.3, 9, 0.7]], np.nan)
     start = pp.models.Inpainting(mask).data_term(y).start()
     np.testing.assert_array_equal(start[mask], y[mask])
-    # Nearest observed pixels, checked by brute force.
-    observed = np.argwhere(mask)
-    for i, j in np.argwhere(~mask):
-        distance = ((observed - [i, j]) ** 2).sum(axis=1)
-        nearest = {float(y[tuple(p)]) for p in observed[distance == distance.min()]}
-        assert float(start[i, j]) in nearest
+    assert np.isfinite(start).all()
+    other = np.where(mask, y, 7.0)
+    np.testing.assert_array_equal(pp.models.Inpainting(mask).data_term(other).start(), start)
 
 
 def test_mask_per_channel():

@@ -35,9 +35,9 @@ class Inpainting(LinearGaussianModel):
     >>> import numpy as np, plugplay as pp
     >>> mask = np.array([[True, False], [True, True]])
     >>> y = np.array([[0.1, np.nan], [0.3, 0.4]])
-    >>> pp.models.Inpainting(mask).data_term(y).start()
-    array([[0.1, 0.1],
-           [0.3, 0.4]])
+    >>> pp.models.Inpainting(mask).data_term(y).start().round(2)
+    array([[0.1 , 0.24],
+           [0.3 , 0.4 ]])
     """
 
     mask: BoolArray

@@ -27,7 +27,9 @@ observe a pixel, as 0.6 + 0.026 sqrt(n) up to 1. Without noise the data alone wo
 lambda does; `MIN_NOISE` keeps it away from zero.
 
 **First sigma.** It must be large enough to bridge what the observation lacks: the first denoising decides structure.
-One pixel in K² observed asks for about 0.06 K², between 0.2 and 1.5.
+One pixel in K² observed asks for about 0.06 K², between 0.2 and 1.5. Holes in an image begin from a spline
+(`plugplay.models.filling`), which has the coarse structure already: 0.2 for wide ones, which the denoiser must reach
+across, and 0.15 where more than half of all pixels are missing, which are then scattered and never far from others.
 
 **Gamma.** rho grows by a third an iteration, sigma falls by 1.15: 20 to 35 calls of the denoiser from first to last.
 If fewer iterations are allowed than that takes, rho grows faster, so that the run ends where it should.
@@ -69,6 +71,7 @@ MIN_NOISE = 0.6 / 255
 ALIASING_PER_FACTOR = 0.05
 FIRST_SIGMA_PER_MISSING = 0.06
 FIRST_SIGMAS = (0.2, 1.5)
+WIDE_HOLES_FIRST_SIGMA, SCATTERED_FIRST_SIGMA = 0.2, 0.15
 GAMMA = 1.33
 TOLERANCE = 1e-3
 MAX_ITER = 40
@@ -227,6 +230,8 @@ def natural_spectrum(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def _first_sigma(traits: Traits) -> float:
+    if traits.pointwise and traits.unknowns_per_sample > 1:
+        return WIDE_HOLES_FIRST_SIGMA if traits.unknowns_per_sample <= 2 else SCATTERED_FIRST_SIGMA
     return float(np.clip(FIRST_SIGMA_PER_MISSING * traits.unknowns_per_sample, *FIRST_SIGMAS))
 
 

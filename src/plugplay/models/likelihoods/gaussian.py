@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_same_shape, frozen
-from plugplay.arrays.masks import fill_from_nearest
 from plugplay.arrays.records import Fingerprinted
 from plugplay.models.base import check_step
+from plugplay.models.filling import fill_holes
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.polyphase import SampledBlur
 
@@ -95,10 +95,10 @@ class PointwiseTerm(LeastSquares):
         return step if self.mask is None else np.where(self.mask, step, v)
 
     def start(self) -> FloatArray:
-        """Return y, with the nearest observed pixel where there is none."""
+        """Return y, with a spline in tension where nothing was observed: see `plugplay.models.filling`."""
         if self.mask is None:
             return self.y.copy()
-        return fill_from_nearest(self.y, self.mask, spatial_ndim=self.spatial_ndim)
+        return fill_holes(self.y, self.mask, spatial_ndim=self.spatial_ndim)
 
     def _misfit(self, x: FloatArray) -> FloatArray:
         return x - self.y if self.mask is None else np.where(self.mask, x - self.y, x.dtype.type(0))
