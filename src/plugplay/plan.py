@@ -182,15 +182,12 @@ class Plan:
                 return
 
     def _suggestion(self, watch: Watch, driver: Driver) -> Raise | None:
-        if self._case is None:
-            return None
         with scipy.fft.set_workers(self._workers):
-            return watch.suggests(driver.state, self._iteration.image(driver.state))
+            return None if self._case is None else watch.suggests(driver.state, self._iteration.image(driver.state))
 
     def _assuming(self, noise: float) -> Plan:
         """Return the plan for more noise, with the parameters that follow from it."""
-        assert self._case is not None  # only then is it asked for
-        assert self._watch is not None
+        assert self._case is not None and self._watch is not None  # noqa: PT018 - only then is it asked for
         case = replace(self._case, noise=noise)
         choice = choose(case)
         scale = self._conversion.scale
@@ -298,8 +295,11 @@ def prepare(
     noise_floor: float = 0.0,
     workers: int | None = None,
     rng: np.random.Generator | int | None = None,
+    working_range: tuple[float, float] | None = None,
 ) -> Plan:
     """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
+
+    `working_range` holds the values, in those of y, that the denoiser sees as 0 and 1, if they shall not be found.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def prepare(
     axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading_axes_of(model))
     observed = axes.to_inside(given, "y")
     traits = traits_of(model, observed, spatial_ndim=ndim)
-    scale = scale_of(observed, traits, data_range, noise, model, transfer)
+    scale = scale_of(observed, traits, data_range, noise, model, transfer, working_range)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     # A given lambda is meant for squares, and so is Stein's estimate.
@@ -389,8 +389,7 @@ def prepare(
         return plan
     # A level that was estimated cannot contradict itself, but both can contradict the kernel.
     told = contradicted(unit, traits, level, scale) if isinstance(noise, int | float) else None
-    hidden = noise_at_nulls(unit, traits, level if told is None else told)
-    more = told if hidden is None else hidden
+    more = noise_at_nulls(unit, traits, level if told is None else told) or told
     return plan if more is None else plan._assuming(more)
 
 

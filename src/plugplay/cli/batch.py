@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from plugplay.cli.jobs import STANDARD, Job, collect, is_report
+from plugplay.cli.notices import show_warning
 from plugplay.cli.options import Common, UsageError
 from plugplay.cli.targets import check_targets
 from plugplay.cli.terminal import err, out
+from plugplay.cli.values import size_limit
 
 if TYPE_CHECKING:
     from plugplay.cli.outcomes import Outcome
     from plugplay.cli.planning import Verb
     from plugplay.cli.tasks import Task
+    from plugplay.scale import Executor
 
-__all__ = ["run", "serially"]
+__all__ = ["run"]
 
 SOME_FAILED, USAGE, DOUBTFUL, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
@@ -49,9 +53,14 @@ def run(
     from plugplay.cli.planning import Settings
     from plugplay.cli.sinks import Sink
     from plugplay.cli.tasks import Task
+    from plugplay.scale import executor
 
     if common.output is None:
         raise UsageError("--output: where is the result to go? Give a file, a folder, or -")
+    try:
+        crew = executor(common.on, workers=common.workers, memory=size_limit(common.memory, "--memory"))
+    except ValueError as error:
+        raise UsageError(f"--on: {error}") from None
     jobs = collect(
         common.inputs,
         common.output,
@@ -75,20 +84,25 @@ def run(
         return
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = _all_done(serially(task, jobs), jobs, common)
+        with closing(_outcomes(crew, task, jobs)) as outcomes:
+            code = _all_done(outcomes, jobs, common)
     finally:
         signal.signal(signal.SIGTERM, before)
     raise typer.Exit(code)
 
 
-def serially(task: Callable[[Job], Outcome], jobs: Iterable[Job]) -> Iterator[Outcome]:
-    """Do one job after another, each when its outcome is asked for; other executors take its place."""
-    return map(task, jobs)
+def _outcomes(crew: Executor, task: Task, jobs: list[Job]) -> Generator[Outcome, None, None]:
+    """Yield what became of each job, as they end."""
+    from plugplay.cli.outcomes import Outcome
+
+    for ended in crew.map(task, jobs, needs=task.needs, warm=task.warm):
+        yield ended.value or Outcome(ended.item, "failed", error=ended.error, silent=True)
 
 
 def _all_done(outcomes: Iterator[Outcome], jobs: list[Job], common: Common) -> int:
     """Report the outcomes as they come, and return the exit code."""
     from plugplay.cli.reporting import Reporter
+    from plugplay.scale import LostSchedulerError
 
     reporter = Reporter(
         json=common.json,
@@ -98,12 +112,17 @@ def _all_done(outcomes: Iterator[Outcome], jobs: list[Job], common: Common) -> i
     )
     try:
         for outcome in outcomes:
+            for text in outcome.warnings if outcome.silent else ():
+                show_warning(outcome.job, text)
             reporter.show(outcome)
     except (KeyboardInterrupt, SystemExit) as end:
         interrupted = isinstance(end, KeyboardInterrupt)
         what = "interrupted" if interrupted else "terminated"
         err(f"{what}: {reporter.finished} of {len(jobs)} done; rerun to resume")
         return INTERRUPTED if interrupted else TERMINATED
+    except LostSchedulerError as error:
+        err(f"plugplay: --on: {error}")
+        return SOME_FAILED
     if len(jobs) > 1:
         reporter.summary()
     if reporter.failed:

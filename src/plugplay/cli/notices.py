@@ -10,7 +10,7 @@ from typing import Self
 from plugplay.cli.jobs import Job
 from plugplay.cli.terminal import err
 
-__all__ = ["Notices", "one_line"]
+__all__ = ["Notices", "one_line", "show_warning"]
 
 # Errors of the library name its parameters; on the command line they are options.
 _PARAMETER = re.compile(
@@ -25,10 +25,12 @@ class Notices:
     ----------
     job : Job
         What they are about.
+    silent : bool
+        Whether they are only kept: a worker's terminal is not the user's.
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, job: Job, *, silent: bool = False) -> None:
+        self._job, self._silent = job, silent
         self._texts: dict[str, str] = {}
         self.doubtful = False
         self._caught = warnings.catch_warnings()
@@ -45,8 +47,8 @@ class Notices:
         kind = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", text)
         if kind not in self._texts:
             self._texts[kind] = text
-            about = str(self._job.relative)
-            err(f"warning: {text}" if about in text else f"warning: {about}: {text}")
+            if not self._silent:
+                show_warning(self._job, text)
 
     def __enter__(self) -> Self:
         self._caught.__enter__()
@@ -61,6 +63,12 @@ class Notices:
 
     def _show(self, message: Warning | str, *_: object, **__: object) -> None:
         self.add(str(message))
+
+
+def show_warning(job: Job, text: str) -> None:
+    """Show what was noticed about a job."""
+    about = str(job.relative)
+    err(f"warning: {text}" if about in text else f"warning: {about}: {text}")
 
 
 def one_line(error: Exception) -> str:

@@ -112,6 +112,18 @@ class Common:
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads; all cores if not given.", rich_help_panel=_RUN)
     ] = None
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="WHERE",
+            help="Who does the work: auto, serial, processes:N, dask, or a Dask scheduler such as tcp://host:8786.",
+            rich_help_panel=_RUN,
+        ),
+    ] = "auto"
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory that all work side by side may take, e.g. 4G.", rich_help_panel=_RUN),
+    ] = None
     depth: Annotated[Depth, typer.Option(help="Depth of the written pixels.", rich_help_panel=_FILES)] = Depth.SAME
     suffix: Annotated[
         str | None,

@@ -81,6 +81,8 @@ class Outcome:
         What was written, and after which iteration an interrupted restoration went on.
     pages : tuple of PageFigures
         One for each page.
+    silent : bool
+        Whether it was done by a worker, so that its warnings have not been shown.
     """
 
     job: Job
@@ -94,6 +96,7 @@ class Outcome:
     data_range: tuple[float, float] = (0.0, 1.0)
     channels: int | None = None
     pages: tuple[PageFigures, ...] = ()
+    silent: bool = False
 
 
 def failure(job: Job, error: str) -> str:

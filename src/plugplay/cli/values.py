@@ -86,14 +86,14 @@ def crop_box(text: str | None) -> tuple[int, int, int, int] | None:
     return x, y, width, height
 
 
-def size_limit(text: str | None) -> int | None:
-    """Return the bytes of ``--max-size``, or None for the usual limit."""
+def size_limit(text: str | None, option: str = "--max-size") -> int | None:
+    """Return the bytes of an option such as ``--max-size``, or None if it is not given."""
     from plugplay.io import parse_size
 
     try:
         return None if text is None else parse_size(text)
     except ValueError as error:
-        raise UsageError(f"--max-size: {error}") from None
+        raise UsageError(f"{option}: {error}") from None
 
 
 def kernel_taps(text: str) -> NDArray[np.float64]:

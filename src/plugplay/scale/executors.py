@@ -1,0 +1,227 @@
+"""Executors: who does independent tasks, and what becomes of those that end their workers.
+
+A task is a function and an item. The function is called as ``function(item, threads)``, where `threads` is the number
+of threads it may use, so that workers side by side do not ask for more cores than there are. Its result must not depend
+on that number; then every executor gives the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from plugplay.arrays.checks import check_integer, check_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["Adaptive", "Ended", "Executor", "LostSchedulerError", "Serial", "executor"]
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+# Tasks with fewer bytes than this do not keep several threads busy: they run side by side, one thread each.
+SMALL = 2**29
+# Fewer small tasks than this are done before worker processes have imported what they need.
+MIN_SMALL = 8
+
+
+class LostSchedulerError(RuntimeError):
+    """The scheduler of a cluster does not answer, or not any more."""
+
+
+@dataclass(frozen=True)
+class Ended(Generic[Item, Value]):
+    """A task that has come to its end.
+
+    Attributes
+    ----------
+    item : object
+        What was to be done.
+    value : object
+        What the function returned; None if there is an error.
+    error : str, optional
+        Why there is no value: what the function raised, or that its workers were killed.
+    """
+
+    item: Item
+    value: Value | None = None
+    error: str | None = None
+
+
+class Executor(Protocol):
+    """Whoever does tasks."""
+
+    @property
+    def slots(self) -> int:
+        """How many tasks are done at a time."""
+        ...
+
+    def map(
+        self,
+        function: Callable[[Any, int], Any],
+        items: Iterable[Any],
+        *,
+        needs: Callable[[Any], int] | None = None,
+        warm: Callable[[], object] | None = None,
+    ) -> Iterator[Ended[Any, Any]]:
+        """Do tasks, and yield each as it ends, in any order.
+
+        Parameters
+        ----------
+        function : callable
+            Called with an item and the number of threads that it may use. It must be picklable, unless it is called
+            here. What it raises ends up in `Ended.error`.
+        items : iterable
+            What is to be done; taken when there is room.
+        needs : callable, optional
+            The bytes of memory that an item takes. No more are begun than the executor's ``memory`` allows, but always
+            one.
+        warm : callable, optional
+            Called once by each worker before its first task, by one worker of a host at a time: it compiles what the
+            others then find in the cache.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Does one task after another, here, each when it is asked for.
+
+    Attributes
+    ----------
+    workers : int, optional
+        Threads of each task; by default all cores.
+
+    Examples
+    --------
+    >>> [ended.value for ended in Serial().map(lambda item, threads: item**2, [1, 2, 3])]
+    [1, 4, 9]
+    """
+
+    workers: int | None = None
+
+    @property
+    def slots(self) -> int:
+        """One."""
+        return 1
+
+    def map(
+        self,
+        function: Callable[[Any, int], Any],
+        items: Iterable[Any],
+        *,
+        needs: Callable[[Any], int] | None = None,  # noqa: ARG002 - one task at a time is always allowed
+        warm: Callable[[], object] | None = None,  # noqa: ARG002 - the first task compiles as well
+    ) -> Iterator[Ended[Any, Any]]:
+        """Do the tasks in their order."""
+        threads = check_workers(self.workers)
+        for item in items:
+            try:
+                ended = Ended[Any, Any](item, function(item, threads))
+            except Exception as error:  # this task fails, and the others go on
+                ended = Ended(item, error=described(error))
+            yield ended
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Does small tasks side by side, one thread each, and then the large ones one by one with all threads.
+
+    Attributes
+    ----------
+    workers : int, optional
+        Cores to use; by default all.
+    memory : int, optional
+        Bytes that tasks side by side may take together.
+    """
+
+    workers: int | None = None
+    memory: int | None = None
+
+    @property
+    def slots(self) -> int:
+        """The number of cores."""
+        return check_workers(self.workers)
+
+    def map(
+        self,
+        function: Callable[[Any, int], Any],
+        items: Iterable[Any],
+        *,
+        needs: Callable[[Any], int] | None = None,
+        warm: Callable[[], object] | None = None,
+    ) -> Iterator[Ended[Any, Any]]:
+        """Do the small tasks, then the large ones; both in their order if they are few."""
+        from plugplay.scale.processes import Processes
+
+        waiting = list(items)
+        small = [item for item in waiting if needs is not None and needs(item) < SMALL]
+        if self.slots > 1 and len(small) >= MIN_SMALL:
+            crew = Processes(min(self.slots, len(small)), threads=1, memory=self.memory)
+            yield from crew.map(function, small, needs=needs, warm=warm)
+            chosen = set(map(id, small))
+            waiting = [item for item in waiting if id(item) not in chosen]
+        yield from Serial(self.workers).map(function, waiting)
+
+
+def executor(on: str | None, *, workers: int | None = None, memory: int | None = None) -> Executor:
+    """Return the executor that a text names.
+
+    Parameters
+    ----------
+    on : str, optional
+        ``"serial"``; ``"processes"`` or ``"processes:4"`` for worker processes of this machine; ``"dask"`` for a Dask
+        cluster on this machine; ``"tcp://host:8786"`` for a Dask scheduler that runs. None and ``"auto"`` choose
+        between one task with all threads and several side by side, by their sizes.
+    workers : int, optional
+        Threads of each task; cores to use in all for ``"auto"``.
+    memory : int, optional
+        Bytes that tasks side by side may take together.
+
+    Examples
+    --------
+    >>> executor("processes:4", workers=1)
+    Processes(count=4, threads=1, memory=None)
+    >>> executor("slurm")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown executor 'slurm'; available: auto, serial, processes, processes:N, dask, dask:N, tcp://HOST:PORT
+    """
+    from plugplay.scale.processes import Processes
+
+    kind, _, number = (on or "auto").partition(":")
+    if kind in ("tcp", "tls"):
+        from plugplay.scale.cluster import Dask
+
+        return Dask(address=on, threads=workers, memory=memory)
+    if kind in ("processes", "dask"):
+        count = None
+        if number:
+            if not number.isdecimal() or int(number) < 1:
+                raise ValueError(f"{kind}: a number of workers is needed, as in {kind}:4; got {number!r}")
+            count = int(number)
+        if kind == "processes":
+            return Processes(count, threads=workers, memory=memory)
+        from plugplay.scale.cluster import Dask
+
+        return Dask(count=count, threads=workers, memory=memory)
+    if number or kind not in ("auto", "serial"):
+        raise ValueError(
+            f"unknown executor {on!r}; available: auto, serial, processes, processes:N, dask, dask:N, tcp://HOST:PORT"
+        )
+    return Serial(workers) if kind == "serial" else Adaptive(workers, memory)
+
+
+def described(error: BaseException) -> str:
+    """Return an error in one line."""
+    text = " ".join(str(error).split())
+    known = isinstance(error, ValueError | TypeError | OSError | RuntimeError)
+    return text if known and text else f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def share_of_cores(count: int, threads: int | None) -> int:
+    """Return the threads of each of `count` workers side by side: those given, or its share of the cores."""
+    if threads is not None:
+        return check_integer(threads, "threads", minimum=1)
+    return max(1, check_workers(None) // count)

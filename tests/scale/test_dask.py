@@ -1,0 +1,66 @@
+"""Dask: a cluster of local workers, and schedulers that do not answer."""
+
+import os
+import socket
+
+import pytest
+
+from tests.scale import tasks
+
+distributed = pytest.importorskip("distributed")
+
+from plugplay.scale import Dask, LostSchedulerError, cluster, executor  # noqa: E402
+
+# Dask's own threads and sockets are closed when it likes.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, processes=True
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        client.run(os.environ.update, {"OPENBLAS_NUM_THREADS": "1"})
+        yield client
+
+
+def test_values_errors_and_threads(client):
+    ended = {end.item: end for end in Dask(client).map(tasks.square, [1, -2, 3])}
+    assert ended[-2].error == "-2 is negative"
+    assert [ended[item].value[:2] for item in (1, 3)] == [(1, 1), (9, 1)]
+    assert os.getpid() not in {ended[item].value[3] for item in (1, 3)}
+
+
+def test_a_task_whose_worker_was_killed_is_done_again(client, tmp_path):
+    items = [str(tmp_path / name) for name in "ab"]
+    assert [end.value for end in Dask(client).map(tasks.once_deadly, items)] == ["killed"] * 2
+
+
+def test_other_versions_are_refused(client, monkeypatch):
+    ours = cluster._versions()
+    monkeypatch.setattr(cluster, "_versions", _older)
+    monkeypatch.setattr(client, "run", lambda function: {"tcp://worker": ours})
+    with pytest.raises(LostSchedulerError, match=r"has dask .*, but here it is 0\.1; install the same version there"):
+        list(Dask(client).map(tasks.square, [1]))
+
+
+def _older():
+    return {name: "0.1" if name == "dask" else version for name, version in VERSIONS.items()}
+
+
+VERSIONS = cluster._versions()
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch, run, tmp_path):
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    with socket.socket() as deaf:  # somebody listens, and says nothing
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        address = f"tcp://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(LostSchedulerError, match=f"no Dask scheduler answers at {address} within 0.5 s"):
+            list(executor(address).map(tasks.square, [1]))
+    with pytest.raises(LostSchedulerError, match="no Dask scheduler answers"):
+        list(executor("tcp://127.0.0.1:1").map(tasks.square, [1]))
