@@ -37,9 +37,9 @@ from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.posing import checked_reference, clip_of, contradicted, first_guess, noticed, posed, scale_of, watch_for
-from plugplay.tuning.nulls import noise_at_nulls
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
+from plugplay.tuning.suspicion import suspect
 from plugplay.tuning.watch import MAX_RERUNS, Raise, Watch, was_noise
 
 if TYPE_CHECKING:
@@ -387,10 +387,11 @@ def prepare(
     # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
     if plan._case is None or traits.observes != "intensities" or isinstance(described, PoissonGaussian):
         return plan
-    # A level that was estimated cannot contradict itself, but both can contradict the kernel.
     told = contradicted(unit, traits, level, scale) if isinstance(noise, int | float) else None
-    more = noise_at_nulls(unit, traits, level if told is None else told) or told
-    return plan if more is None else plan._assuming(more)
+    found = suspect(unit, traits, level, told)
+    if found is None:
+        return plan
+    return replace(plan, warnings=plan.warnings + found.reasons)._assuming(found.noise)
 
 
 def check_callback(callback: object) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
     from plugplay.traits import Traits
 
-__all__ = ["checked_reference", "clip_of", "contradicted", "first_guess", "noticed", "posed", "scale_of", "watch_for"]
+__all__ = ["checked_reference", "clip_of", "first_guess", "noticed", "posed", "scale_of", "watch_for"]
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6

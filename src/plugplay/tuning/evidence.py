@@ -1,0 +1,162 @@
+r"""Whether the data are what the kernel says: the evidence for it, against kernels a little wider, narrower or turned.
+
+A wrong kernel can be explained by ringing in the image, so that nothing in the residual of a run tells, neither its
+size nor its whiteness. But the power spectrum of the observation does, because natural images have smooth spectra
+(`plugplay.tuning.spectra`) and kernels do not. Stretching a kernel by t and turning it by R moves its spectrum,
+:math:`\hat h(t R f)`, and so its zeros, which the data either have or have not. The evidence for a kernel is the
+likelihood of the best smooth spectrum behind it. If some t and R beat the kernel that was given by more than
+`MIN_EVIDENCE`, it is wrong.
+
+On crops of 128 x 128 pixels of four images and eight kernels (boxes, disks, motion, shake) the right one was beaten by
+24 at most for noise of 0.5 and 2/255. Told 10 % too wide, it was beaten by 36 to 1400 at noise 0.5, and by more than 40
+in 29 of 32 cases at noise 2; turned by 5 degrees, by more than 30 in 22 of 24 cases at noise 0.5. Gaussian blur has no
+zeros and cannot be judged.
+
+**What it means for the restoration.** The kernel of the user is kept, but what it does not explain,
+:math:`\operatorname{mean}_f (|\hat h(t R f)| - |\hat h(f)|)^2 S`, is noise to the loop. It is not white: it is strong
+where images are, so that it takes `HARM` times its standard deviation of white noise to keep it out of the image.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plugplay.tuning.rules import MIN_NOISE
+from plugplay.tuning.spectra import Fitted, SmoothSpectra, periodogram, taps_of, window_for
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.arrays.checks import FloatArray
+    from plugplay.traits import Traits
+
+__all__ = ["Mismatch", "kernel_mismatch"]
+
+# How much better than the given kernel another must fit, as a difference of log-likelihoods on one window.
+MIN_EVIDENCE = 30.0
+HARM = 2.5
+MIN_EXCESS = 1.25
+# A kernel whose spectrum is itself smooth cannot be judged; below the floor its power does not count.
+MIN_STRUCTURE, FLOOR = 0.35, 1e-3
+# The first steps of the search: the logarithm of the stretch, and degrees.
+STEPS = (0.06, 4.0)
+LIMITS = (0.17, 12.0)
+# A kernel whose spectrum changes less than this when it is turned is round.
+ROUND = 0.1
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A kernel that fits the data better than the one that was given.
+
+    Attributes
+    ----------
+    stretch, turn : float
+        The factor by which the given kernel had to be wider, and the degrees by which it had to be turned.
+    noise : float
+        The noise that a restoration with the given kernel should assume.
+    evidence : float
+        The difference of log-likelihoods, divided by the dispersion.
+    """
+
+    stretch: float
+    turn: float
+    noise: float
+    evidence: float
+
+    def __str__(self) -> str:
+        width = f"{abs(100 * (self.stretch - 1)):.0f} % {'wider' if self.stretch > 1 else 'narrower'}"
+        turned = f"turned by {abs(self.turn):.0f} degrees"
+        parts = [width] * (abs(self.stretch - 1) > 0.01) + [turned] * (abs(self.turn) >= 1)
+        return f"the data fit a kernel that is {' and '.join(parts)} better than the given one"
+
+
+def kernel_mismatch(y: FloatArray, traits: Traits, noise: float) -> Mismatch | None:
+    """Return what is wrong with a kernel, if the data say so clearly and it matters; else None.
+
+    Parameters
+    ----------
+    y : array
+        The observation.
+    traits : Traits
+        Of the model; only convolutions of 2-D images that keep and observe every pixel can be judged.
+    noise : float
+        What is known of the noise.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> x = np.random.default_rng(0).random((128, 128))
+    >>> y = pp.models.Deblurring(pp.kernels.box(9)).simulate(x, noise=0.002, rng=0)
+    >>> told = pp.models.Deblurring(pp.kernels.box(10))
+    >>> str(kernel_mismatch(y, told.traits(y), 0.002))
+    'the data fit a kernel that is 10 % narrower better than the given one'
+    """
+    if traits.spectrum is None or traits.spectrum.ndim != 2 or traits.decimation > 1 or traits.observed is not None:
+        return None
+    taps = taps_of(traits.spectrum)
+    side = window_for(y.shape, taps)
+    if side is None:
+        return None
+    spectra = SmoothSpectra(periodogram(y, side), max(noise, MIN_NOISE))
+    transfer = np.abs(spectra.transfer(taps))
+    if float(np.std(spectra.beyond(np.log(np.square(transfer) + FLOOR)))) < MIN_STRUCTURE:
+        return None
+    given = _Kernel(0.0, 0.0, spectra.fit(np.square(transfer)))
+    best = _climbed(spectra, taps, given)
+    # Once more, from there: a climb that ended too early must not pass for evidence.
+    again = spectra.fit(np.square(transfer), like=best.fitted)
+    gained = best.fitted.likelihood - max(given.fitted.likelihood, again.likelihood)
+    gained /= max(1.0, best.fitted.dispersion)
+    if gained < MIN_EVIDENCE:
+        return None
+    # Of the moduli: a difference of phases only moves the image.
+    difference = np.abs(best.transfer(spectra, taps)) - transfer
+    unexplained = math.sqrt(spectra.mean(np.square(difference), best.fitted))
+    assumed = math.hypot(noise, HARM * unexplained)
+    if assumed < MIN_EXCESS * max(noise, MIN_NOISE):
+        return None
+    return Mismatch(math.exp(best.stretch), best.turn, assumed, gained)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kernel:
+    """A kernel that was tried: the logarithm of its stretch, its turn in degrees, and the spectrum behind it."""
+
+    stretch: float
+    turn: float
+    fitted: Fitted
+
+    def transfer(self, spectra: SmoothSpectra, taps: NDArray[np.float64]) -> NDArray[np.complex128]:
+        """Return its spectrum."""
+        return spectra.transfer(taps, math.exp(self.stretch), self.turn)
+
+
+def _climbed(spectra: SmoothSpectra, taps: NDArray[np.float64], given: _Kernel) -> _Kernel:
+    """Return the best kernel that small steps from the given one lead to."""
+
+    def tried(stretch: float, turn: float) -> _Kernel:
+        passed = np.square(np.abs(spectra.transfer(taps, math.exp(stretch), turn)))
+        return _Kernel(stretch, turn, spectra.fit(passed, like=best.fitted))
+
+    best, steps = given, STEPS
+    turned = np.abs(spectra.transfer(taps, 1.0, 2 * STEPS[1])) - np.abs(spectra.transfer(taps))
+    directions = ((-1, 0), (1, 0), (0, -1), (0, 1)) if np.abs(turned).max() > ROUND else ((-1, 0), (1, 0))
+    seen = {(given.stretch, given.turn)}
+    for _ in range(3):
+        while True:
+            around = [(best.stretch + a * steps[0], best.turn + b * steps[1]) for a, b in directions]
+            new = [at for at in around if at not in seen and abs(at[0]) <= LIMITS[0] and abs(at[1]) <= LIMITS[1]]
+            seen.update(new)
+            found = max((tried(*at) for at in new), key=lambda one: one.fitted.likelihood, default=best)
+            if found.fitted.likelihood <= best.fitted.likelihood:
+                break
+            best = found
+        if best.fitted.likelihood < given.fitted.likelihood + MIN_EVIDENCE / 4:
+            break  # nothing to be seen from nearby
+        steps = (steps[0] / 2, steps[1] / 2)
+    return best

@@ -1,0 +1,73 @@
+"""The evidence for a kernel: the right one is believed, one that is a tenth too wide or turned is found out."""
+
+import numpy as np
+import pytest
+from skimage import data
+
+import plugplay as pp
+from plugplay.tuning.evidence import kernel_mismatch
+
+BLUR = {"box": "box:9", "disk": "disk:5", "motion": "motion:9,30"}
+WIDE = {"box": "box:10", "disk": "disk:5.5", "motion": "motion:9.9,30"}
+
+
+@pytest.fixture(scope="module")
+def brick():
+    return data.brick()[150:278, 150:278] / 255
+
+
+def judged(x, true, told, noise):
+    y = pp.models.Deblurring(pp.kernels.parse(true)).simulate(x, noise=noise, rng=0)
+    return kernel_mismatch(y, pp.models.Deblurring(pp.kernels.parse(told)).traits(y), noise)
+
+
+@pytest.mark.parametrize("blur", [*BLUR.values(), "gaussian:1"])
+@pytest.mark.parametrize("noise", [0.5 / 255, 5 / 255])
+def test_the_right_kernel_is_believed(brick, blur, noise):
+    assert judged(brick, blur, blur, noise) is None
+
+
+@pytest.mark.parametrize("blur", BLUR)
+def test_a_kernel_that_is_too_wide_is_found_out_and_measured(brick, blur):
+    found = judged(brick, BLUR[blur], WIDE[blur], 0.5 / 255)
+    assert found.stretch == pytest.approx(1 / 1.1, abs=0.03)
+    assert "narrower" in str(found)
+    assert 2 / 255 < found.noise < 12 / 255
+
+
+def test_a_turned_kernel_is_found_out_and_measured(brick):
+    found = judged(brick, "motion:15,30", "motion:15,36", 0.5 / 255)
+    assert abs(found.turn) == pytest.approx(6, abs=2.1)
+    assert "turned by" in str(found)
+
+
+def test_white_noise_through_a_kernel_needs_no_natural_spectrum():
+    """An oracle without an image: for white noise the smooth spectrum is exact, and so is the stretch."""
+    x = np.random.default_rng(1).normal(0.5, 0.1, (160, 160))
+    found = judged(x, "disk:5", "disk:5.5", 1 / 255)
+    assert found.stretch == pytest.approx(5 / 5.5, abs=0.02)
+
+
+def test_colour_is_judged_by_the_sum_of_its_channels(brick):
+    colour = np.stack([brick, 0.9 * brick, 0.8 * brick], axis=-1)
+    assert judged(colour, "box:9", "box:9", 0.5 / 255) is None
+    assert judged(colour, "box:9", "box:10", 0.5 / 255) is not None
+
+
+def test_what_cannot_be_judged_is_not(brick):
+    for model in (
+        pp.models.Denoising(),
+        pp.models.SuperResolution(2),
+        pp.models.Deblurring(np.ones((9, 9)) / 81, mask=np.ones((128, 128), bool)),
+        pp.models.Deblurring(np.ones((61, 61)) / 61**2),
+    ):
+        assert kernel_mismatch(brick, model.traits(brick), 0.001) is None
+    small = brick[:64, :64]
+    assert kernel_mismatch(small, pp.models.Deblurring(np.ones((9, 9)) / 81).traits(small), 0.001) is None
+
+
+def test_a_wrong_kernel_is_told_and_does_not_spoil_the_image(brick):
+    y = pp.models.Deblurring(pp.kernels.box(9), boundary="circular").simulate(brick, noise=0.5 / 255, rng=0)
+    result = pp.deblur(y, pp.kernels.parse("box:10"), boundary="circular")
+    assert pp.psnr(result.image, brick) > pp.psnr(y, brick)
+    assert any("the data fit a kernel that is" in warning for warning in result.warnings)
