@@ -20,6 +20,7 @@ from plugplay.cli.values import size_limit
 
 if TYPE_CHECKING:
     from plugplay.cli.outcomes import Outcome
+    from plugplay.cli.parts import PartsTask
     from plugplay.cli.planning import Verb
     from plugplay.cli.tasks import Task
     from plugplay.scale import Executor
@@ -49,7 +50,7 @@ def run(
     suffix : str, optional
         Ending of results in a folder unless the user asks for another; by default that of the source.
     """
-    from plugplay import io
+    from plugplay.cli.parts import PartsTask
     from plugplay.cli.planning import Settings
     from plugplay.cli.sinks import Sink
     from plugplay.cli.tasks import Task
@@ -57,15 +58,16 @@ def run(
 
     if common.output is None:
         raise UsageError("--output: where is the result to go? Give a file, a folder, or -")
+    memory = size_limit(common.memory, "--memory")
     try:
-        crew = executor(common.on, workers=common.workers, memory=size_limit(common.memory, "--memory"))
+        crew = executor(common.on, workers=common.workers, memory=memory)
     except ValueError as error:
         raise UsageError(f"--on: {error}") from None
     jobs = collect(
         common.inputs,
         common.output,
-        accepts=accepts or io.is_image_name,
-        writable=io.is_image_name,
+        accepts=accepts or _is_image,
+        writable=_is_image,
         suffix=common.suffix or suffix,
     )
     task = Task(
@@ -78,25 +80,35 @@ def run(
         debug=common.debug,
     )
     _check_paths(task, jobs)
+    parts = PartsTask(task, crew, memory)
     if common.dry_run:
         for job in jobs:
-            out(task.rehearse(job))
+            out(parts.rehearse(job) if parts.wants(job) else task.rehearse(job))
         return
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        with closing(_outcomes(crew, task, jobs)) as outcomes:
+        with closing(_outcomes(crew, task, parts, jobs)) as outcomes:
             code = _all_done(outcomes, jobs, common)
     finally:
         signal.signal(signal.SIGTERM, before)
     raise typer.Exit(code)
 
 
-def _outcomes(crew: Executor, task: Task, jobs: list[Job]) -> Generator[Outcome, None, None]:
-    """Yield what became of each job, as they end."""
+def _outcomes(crew: Executor, task: Task, parts: PartsTask, jobs: list[Job]) -> Generator[Outcome, None, None]:
+    """Yield what became of each job, as they end; those that are done in parts come last, one by one."""
     from plugplay.cli.outcomes import Outcome
 
-    for ended in crew.map(task, jobs, needs=task.needs, warm=task.warm):
+    large = [job for job in jobs if parts.wants(job)]
+    whole = [job for job in jobs if job not in large] if large else jobs
+    for ended in crew.map(task, whole, needs=task.needs, warm=task.warm) if whole else ():
         yield ended.value or Outcome(ended.item, "failed", error=ended.error, silent=True)
+    yield from map(parts, large)
+
+
+def _is_image(path: Path) -> bool:
+    from plugplay import io
+
+    return io.is_image_name(path) or path.suffix.lower() == ".zarr"
 
 
 def _all_done(outcomes: Iterator[Outcome], jobs: list[Job], common: Common) -> int:

@@ -81,15 +81,15 @@ def collect(
     found = [pair for text in inputs for pair in _expanded(text, output, accepts)]
     if not found:
         raise UsageError(f"there is nothing to restore in {', '.join(inputs)}")
-    single = len(found) == 1 and not Path(inputs[0]).is_dir()
+    single = len(found) == 1 and not _is_folder(Path(inputs[0]))
     if output == STANDARD:
         if not single:
             raise UsageError("--output - takes one result, but there are several inputs or a folder")
         return [Job(found[0][0], None, found[0][1])]
     target = Path(output)
-    if single and target.suffix and not writable(target) and not target.is_dir():
+    if single and target.suffix and not writable(target) and not _is_folder(target):
         raise UsageError(f"--output {output}: files that end in {target.suffix} cannot be written")
-    if single and writable(target) and not target.is_dir():
+    if single and writable(target) and not _is_folder(target):
         return [Job(found[0][0], target, found[0][1])]
     if target.is_file() or (writable(target) and not target.is_dir()):
         raise UsageError(f"--output: several inputs need a folder for their results, but {output} is a file")
@@ -134,14 +134,14 @@ def _from_standard_input(inputs: Sequence[str], output: str, writable: Callable[
 
 def _expanded(text: str, output: str, accepts: Callable[[Path], bool]) -> Iterable[tuple[Path, Path]]:
     path = Path(text)
-    if path.is_dir():
+    if _is_folder(path):
         yield from _inside(path, output, accepts)
     elif not os.path.lexists(path) and glob.has_magic(text):
         matches = sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - Path.glob wants a folder to start from
         if not matches:
             raise UsageError(f"no file matches {text}")
         for match in map(Path, matches):
-            if not match.is_dir() and not is_report(match):
+            if not _is_folder(match) and not is_report(match):
                 yield match, Path(match.name)
     else:
         yield path, Path(path.name)  # a file that is missing fails when its turn comes
@@ -153,12 +153,23 @@ def _inside(folder: Path, output: str, accepts: Callable[[Path], bool]) -> Itera
     apart = results != Path(os.path.realpath(folder))
     for source in sorted(folder.rglob("*")):
         relative = source.relative_to(folder)
-        if any(part.startswith(".") for part in relative.parts) or not accepts(source) or source.is_dir():
+        if any(part.startswith(".") for part in relative.parts) or not accepts(source) or _is_folder(source):
+            continue
+        if any(parent.suffix == ".zarr" for parent in relative.parents):  # a part of a store
             continue
         if apart and Path(os.path.realpath(source)).is_relative_to(results):
             continue
         if not is_report(source):
             yield source, relative
+
+
+def _is_folder(path: Path) -> bool:
+    """Tell whether a path is a folder of files; a Zarr store is one image, although it is a folder."""
+    if not path.is_dir():
+        return False
+    from plugplay.scale.stores import is_zarr
+
+    return not is_zarr(path)
 
 
 def is_report(path: Path) -> bool:

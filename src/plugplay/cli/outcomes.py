@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from plugplay.cli.sources import Page
     from plugplay.pnp.results import Parameters, Result
 
-__all__ = ["Outcome", "PageFigures", "failure", "page_figures", "plain"]
+__all__ = ["Outcome", "PageFigures", "failure", "page_figures", "plain", "plain_parameters"]
 
 # Statuses that say themselves that the result is not good.
 _BAD = ("DOUBTFUL", "DIVERGED")
@@ -115,7 +115,7 @@ def page_figures(page: Page, result: Result, *, single_step: bool) -> PageFigure
         advice=str(result.status),
         iterations=len(result.history),
         seconds=float(result.history.seconds.sum()),
-        parameters=_parameters(result.parameters),
+        parameters=plain_parameters(result.parameters),
         warnings=result.warnings,
         doubtful=status in _BAD,
         quality=_quality(page, result),
@@ -157,7 +157,7 @@ def _quality(page: Page, result: Result) -> dict[str, Any]:
     return {"psnr": ratio, "ssim": ssim, "range": working}
 
 
-def _parameters(parameters: Parameters) -> dict[str, Any]:
+def plain_parameters(parameters: Parameters) -> dict[str, Any]:
     """Return the parameters as plain values; the model is what the command is about, and is left out."""
     named = {f.name: getattr(parameters, f.name) for f in dataclasses.fields(parameters) if f.name != "model"}
     if not dataclasses.is_dataclass(parameters.prepared):

@@ -131,21 +131,27 @@ class Settings:
         return pp.prepare(
             page.pixels,
             model,
-            denoiser=self._denoiser,
-            noise=self.noise,
-            strength=self.strength,
-            iteration=self.iteration,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            tune="sure" if self.tune == "sure" else None,
-            rng=None if self.tune is None else self.seed,
-            data_range=self.data_range,
+            **self.arguments(),
             transfer=page.transfer,
             noise_floor=page.noise_floor,
             channel_axis=page.channel_axis,
             reference=page.reference,
             workers=self.workers,
         )
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what `plugplay.prepare` is told about every page."""
+        return {
+            "denoiser": self._denoiser,
+            "noise": self.noise,
+            "strength": self.strength,
+            "iteration": self.iteration,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "tune": "sure" if self.tune == "sure" else None,
+            "rng": None if self.tune is None else self.seed,
+            "data_range": self.data_range,
+        }
 
     @functools.cached_property
     def _denoiser(self) -> str | Denoiser:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plugplay.pnp.results import Parameters
     from plugplay.pnp.state import State
 
-__all__ = ["Display"]
+__all__ = ["PAUSE", "Display", "bar", "duration", "shown"]
 
 # Seconds between plain lines, so that a log stays readable.
 PAUSE = 2.0
@@ -55,9 +55,9 @@ class Display:
         if self._quiet:
             return self
         if sys.stderr.isatty():
-            self._bar = _bar()
+            self._bar = bar()
             self._bar.start()
-            self._task = self._bar.add_task(_shown(self._label), total=1.0, figures=self._figures)
+            self._task = self._bar.add_task(shown(self._label), total=1.0, figures=self._figures)
         else:
             self._say(self._figures)
         return self
@@ -87,7 +87,7 @@ class Display:
             return
         spent, left = float(state.history.seconds.sum()), seconds_left(state.history, self._parameters)
         if state.iteration >= MIN_ITERATIONS:
-            figures += f", about {_duration(left)} left"
+            figures += f", about {duration(left)} left"
         self._show(figures, share=spent / (spent + left) if spent + left > 0 else 1.0)
 
     def _show(self, figures: str, *, share: float | None = None) -> None:
@@ -101,7 +101,8 @@ class Display:
         err(f"{self._label}, {figures}" if figures else self._label)
 
 
-def _bar() -> Progress:
+def bar() -> Progress:
+    """Return a bar on standard error that goes away when it is stopped."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -114,18 +115,19 @@ def _bar() -> Progress:
     )
 
 
-def _shown(label: str) -> str:
+def shown(label: str) -> str:
+    """Return a label as the terminal can show it."""
     from plugplay.io import printable
 
     return printable(label, encoding=sys.stderr.encoding or "utf-8")
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a time as people say it.
 
     Examples
     --------
-    >>> _duration(8.3), _duration(200), _duration(9000)
+    >>> duration(8.3), duration(200), duration(9000)
     ('8 s', '3.3 min', '2.5 h')
     """
     if seconds < 100:

@@ -90,6 +90,11 @@ class Sink:
             io.write(job.target, image, ready=partial(manifest.record, job.target.name, recipe))
         return image
 
+    def record(self, job: Job, recipe: str, complete: Path) -> None:
+        """Remember what is about to get the name of a job's target."""
+        assert job.target is not None  # standard output has no manifest
+        self._manifest(job.target).record(job.target.name, recipe, complete)
+
     def _to_standard_output(self, job: Job, image: ImageFile, sniffed: str | None) -> None:
         from plugplay import io
 

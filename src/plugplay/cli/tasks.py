@@ -97,7 +97,7 @@ class Task:
 
         try:
             with local_copy(job) as path:
-                finished = self._is_finished(job, self._recipe(job, path))
+                finished = self.is_finished(job, self.recipe(job, path))
                 size = "" if finished else f", {self.verb.size(path, self.settings)}"
         except Exception as error:
             return f"would fail: {failure(job, one_line(error))}"
@@ -134,8 +134,8 @@ class Task:
             raise ValueError(f"{job.target}: name an output format, e.g. with --format png")
         with local_copy(job) as path:
             io.check_regular(path)
-            recipe = self._recipe(job, path)
-            if self._is_finished(job, recipe):
+            recipe = self.recipe(job, path)
+            if self.is_finished(job, recipe):
                 return Outcome(job, "skipped")
             source = self.verb.read(path, job, self.settings)
             format_ = None if job.target is not None or job.source is not None else io.sniff(path)
@@ -169,7 +169,7 @@ class Task:
             pages=tuple(restoration.figures),
         )
 
-    def _recipe(self, job: Job, path: Path) -> str:
+    def recipe(self, job: Job, path: Path) -> str:
         """Return the digest of everything that decides about the result; `path` is where the source is."""
         from plugplay.io.manifest import content_digest, recipe_digest, stamp
 
@@ -183,7 +183,7 @@ class Task:
         }
         return recipe_digest(inputs, options)
 
-    def _is_finished(self, job: Job, recipe: str) -> bool:
+    def is_finished(self, job: Job, recipe: str) -> bool:
         """Tell whether there is nothing to do; raise if the result would replace a file that is not ours."""
         from plugplay.io.manifest import Finding
 

@@ -7,7 +7,10 @@ made there::
 
 ``recipe`` is a digest of everything that decided about the content: the inputs, the options and the code
 (`recipe_digest`). ``size``, ``time`` (of the last change, in nanoseconds) and ``content`` (SHA-256) are those of the
-output, so that a file that somebody else has put in its place is recognised.
+output, so that a file that somebody else has put in its place is recognised. An output may be a folder, a Zarr store:
+then its size is that of all files in it, its time that of the last change of any, and its content their names and
+sizes.
+What is restored in parts keeps a journal of its own until it is complete: see `plugplay.scale.large`.
 
 Lines are only ever appended, each by one write, so that several processes can share a manifest without locks. A line
 is written when an output is complete but does not have its name yet (``plugplay.io.write(..., ready=...)``). Whenever
@@ -91,12 +94,12 @@ class Manifest:
         """Tell what is known about the file called `name`, given the recipe by which it would be made now."""
         path = self._folder / name
         try:
-            status = path.stat()
+            size, changed = _measured(path)
         except OSError:
             return Finding.FOREIGN if os.path.lexists(path) else Finding.ABSENT
         self._refresh()
-        sized = [entry for entry in self._entries.get(name, ()) if entry.size == status.st_size]
-        matching = [entry for entry in sized if entry.time == status.st_mtime_ns]
+        sized = [entry for entry in self._entries.get(name, ()) if entry.size == size]
+        matching = [entry for entry in sized if entry.time == changed]
         if sized and not matching:  # copied, perhaps, or touched
             content = content_digest(path)
             matching = [entry for entry in sized if entry.content == content]
@@ -106,12 +109,12 @@ class Manifest:
 
     def record(self, name: str, recipe: str, complete: AnyPath) -> None:
         """Remember that the file `complete`, which has the name `name` or is about to get it, follows `recipe`."""
-        status = Path(complete).stat()
+        size, changed = _measured(Path(complete))
         line = {
             "name": name,
             "recipe": recipe,
-            "size": status.st_size,
-            "time": status.st_mtime_ns,
+            "size": size,
+            "time": changed,
             "content": content_digest(complete),
         }
         # The line break in front ends a line that a killed process has cut short.
@@ -157,18 +160,34 @@ def stamp(path: AnyPath) -> dict[str, Any]:
     size: int | None = None
     time: int | None = None
     with suppress(OSError, ValueError):
-        status = os.stat(path)  # noqa: PTH116
-        size, time = status.st_size, status.st_mtime_ns
+        size, time = _measured(Path(path))
     return {"path": os.fsencode(os.path.realpath(path)).hex(), "size": size, "time": time}
 
 
 def content_digest(path: AnyPath) -> str:
-    """Return the SHA-256 digest of a file's content."""
+    """Return the SHA-256 digest of a file's content; of a folder, that of the names and sizes of its files."""
     digest = hashlib.sha256()
+    if Path(path).is_dir():  # a Zarr store, which may have more bytes than can be read again
+        for name, status in _files(Path(path)):
+            digest.update(f"{name}\0{status.st_size}\0".encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
     with Path(path).open("rb") as stream:
         while piece := stream.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def _measured(path: Path) -> tuple[int, int]:
+    """Return the size and the last change, in nanoseconds, of a file, or of all files in a folder."""
+    status = path.stat()
+    if not path.is_dir():
+        return status.st_size, status.st_mtime_ns
+    found = [about for _, about in _files(path)]
+    return sum(about.st_size for about in found), max((about.st_mtime_ns for about in found), default=0)
+
+
+def _files(folder: Path) -> list[tuple[str, os.stat_result]]:
+    return sorted((str(path.relative_to(folder)), path.stat()) for path in folder.rglob("*") if path.is_file())
 
 
 @functools.cache

@@ -27,6 +27,7 @@ __all__ = [
     "Resolution",
     "default_range",
     "default_transfer",
+    "stored_as",
 ]
 
 
@@ -231,7 +232,7 @@ class ImageFile(Fingerprinted):
             Where pixel 0 lies in the enlarged image: by default in the middle of those that take its place.
         """
         dtype = self.pixels.dtype
-        stored = np.stack([_stored(image, self.data_range, dtype) for image in images])
+        stored = np.stack([stored_as(image, self.data_range, dtype) for image in images])
         pixels = stored.reshape(*self.stack_shape, *stored.shape[1:])
         alpha = self.alpha
         if alpha is not None and factor > 1:
@@ -299,10 +300,10 @@ def _full_range(dtype: np.dtype[Any]) -> tuple[float, float]:
 def _rescaled(array: NDArray[Any], source: tuple[float, float], dtype: np.dtype[Any]) -> NDArray[Any]:
     low, high = source
     unit = (array.astype(np.float64) - low) / (high - low)
-    return unit.astype(dtype) if dtype.kind == "f" else _stored(unit, _full_range(dtype), dtype)
+    return unit.astype(dtype) if dtype.kind == "f" else stored_as(unit, _full_range(dtype), dtype)
 
 
-def _stored(image: NDArray[Any], data_range: tuple[float, float], dtype: np.dtype[Any]) -> NDArray[Any]:
+def stored_as(image: NDArray[Any], data_range: tuple[float, float], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return a restored image in the file's depth, rounded and clipped."""
     if dtype.kind == "f":
         return image.astype(dtype)

@@ -17,6 +17,8 @@ from plugplay.models.solvers import POWER_MARGIN, largest_eigenvalue
 from plugplay.traits import Traits
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from plugplay.models.base import DataTerm, Model, PoissonDataTerm, ProxSession
     from plugplay.noise.growing import PoissonGaussian
 
@@ -27,13 +29,16 @@ __all__ = [
     "darkest_of",
     "declared_lipschitz",
     "entered",
+    "factor_of",
     "has_adjoint",
     "knows_photons",
     "leading_axes_of",
     "lipschitz_of",
     "lower_bound_of",
     "open_steps",
+    "part_of",
     "poisson_term_of",
+    "reach_of",
     "residual_of",
     "spatial_ndim_of",
     "traits_of",
@@ -126,6 +131,28 @@ def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> Pois
 def lower_bound_of(data_term: DataTerm) -> float:
     """Return the constraint x >= bound of a data term; minus infinity if there is none."""
     return float(getattr(data_term, "lower_bound", -math.inf))
+
+
+def factor_of(model: Model) -> int:
+    """Return by how much the image is larger than what was observed; 1 unless the model says so."""
+    return int(getattr(model, "factor", 1))
+
+
+def reach_of(model: Model) -> int:
+    """Return how far, in samples, the kernel of a model reaches; 0 if it has none."""
+    kernel = getattr(model, "kernel", None)
+    return 0 if kernel is None else -(-max(np.shape(kernel)) // (2 * factor_of(model)))
+
+
+def part_of(model: Model, observed: NDArray[np.bool_] | None) -> Model:
+    """Return the model for a part of an image, in which these pixels were observed, and beyond which there is more."""
+    names = {name for name, about in getattr(model, "__dataclass_fields__", {}).items() if about.init}
+    changes: dict[str, object] = {"boundary": "unknown"} if "boundary" in names else {}
+    if "mask" in names:
+        changes["mask"] = observed
+    elif observed is not None:
+        raise ValueError(f"pixels are missing (NaN, or by the mask), but {type(model).__name__} takes no mask")
+    return replace(model, **changes) if changes else model  # type: ignore[type-var]  # it has fields, so it is one
 
 
 def darkest_of(data_term: DataTerm) -> float:

@@ -8,14 +8,14 @@ on that number; then every executor gives the same bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from plugplay.arrays.checks import check_integer, check_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Adaptive", "Ended", "Executor", "LostSchedulerError", "Serial", "executor"]
+__all__ = ["WAIT", "Adaptive", "Ended", "Executor", "LostSchedulerError", "Serial", "executor"]
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -24,6 +24,10 @@ Value = TypeVar("Value")
 SMALL = 2**29
 # Fewer small tasks than this are done before worker processes have imported what they need.
 MIN_SMALL = 8
+
+
+# What `items` may yield in the place of an item: others have to end before there is one.
+WAIT: Final = object()
 
 
 class LostSchedulerError(RuntimeError):
@@ -73,7 +77,7 @@ class Executor(Protocol):
             Called with an item and the number of threads that it may use. It must be picklable, unless it is called
             here. What it raises ends up in `Ended.error`.
         items : iterable
-            What is to be done; taken when there is room.
+            What is to be done; taken when there is room. `WAIT` among them says that others have to end first.
         needs : callable, optional
             The bytes of memory that an item takes. No more are begun than the executor's ``memory`` allows, but always
             one.
@@ -117,6 +121,8 @@ class Serial:
         """Do the tasks in their order."""
         threads = check_workers(self.workers)
         for item in items:
+            if item is WAIT:
+                continue
             try:
                 ended = Ended[Any, Any](item, function(item, threads))
             except Exception as error:  # this task fails, and the others go on

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plugplay.scale.executors import Ended
+from plugplay.scale.executors import WAIT, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -69,6 +69,10 @@ def done_by(
             if following is None:
                 break
             number, item = following
+            if item is WAIT:
+                if running:
+                    break
+                continue
             need = 0 if needs is None else needs(item)
             if running and memory is not None and used + need > memory:
                 held = following

@@ -1,0 +1,239 @@
+"""Images that are larger than memory, on the command line: restored in parts."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from plugplay.cli.jobs import Job, companion
+from plugplay.cli.notices import Notices, one_line
+from plugplay.cli.outcomes import Outcome, PageFigures, failure, plain_parameters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plugplay.cli.sources import Source
+    from plugplay.cli.tasks import Task
+    from plugplay.scale import Executor
+    from plugplay.scale.large import TileReport
+    from plugplay.scale.whole import Parts
+
+__all__ = ["PartsTask"]
+
+_VERBS = ("denoise", "deblur", "inpaint", "upscale")
+_ENDINGS = (".zarr", ".npy", ".tif", ".tiff")
+# A mask for a model that wants one; each part gets its own.
+_ANY = np.ones((8, 8), bool)
+
+
+@dataclass(frozen=True)
+class PartsTask:
+    """Restores Zarr stores, and files that ask for more than ``--memory``, in parts.
+
+    Attributes
+    ----------
+    task : Task
+        What all jobs have in common.
+    crew : Executor
+        Who restores the parts.
+    memory : int, optional
+        Bytes that they may take together.
+    """
+
+    task: Task
+    crew: Executor
+    memory: int | None
+
+    def wants(self, job: Job) -> bool:
+        """Tell whether a job is done in parts."""
+        if job.source is None or job.target is None or self.task.verb.name not in _VERBS:
+            return False
+        if ".zarr" in (job.source.suffix.lower(), job.target.suffix.lower()) or job.source.is_dir():
+            return True
+        large = self.memory is not None and self.task.needs(job) > self.memory
+        return large and job.source.suffix.lower() in _ENDINGS and job.target.suffix.lower() in _ENDINGS
+
+    def __call__(self, job: Job) -> Outcome:
+        """Restore an image in parts; whatever goes wrong concerns this one only."""
+        from plugplay.scale import LostSchedulerError
+
+        notices = Notices(job)
+        try:
+            with notices:
+                return self._done(job, notices)
+        except LostSchedulerError:
+            raise
+        except Exception as error:  # a decoder, a denoiser, a plug-in: other files must not suffer for it
+            if self.task.debug:
+                traceback.print_exc()
+            return Outcome(job, "failed", error=one_line(error), warnings=notices.texts)
+
+    def rehearse(self, job: Job) -> str:
+        """Say what would be done, in how many tiles, with how much memory and in what time."""
+        from plugplay.cli.progress_display import duration
+
+        assert job.source is not None  # `wants` said so
+        try:
+            if self.task.is_finished(job, self.task.recipe(job, job.source)):
+                return f"would skip {job.source_name} -> {job.target_name}"
+            parts = self._parts(job)
+            seconds = parts.trial() * len(parts.grid) / self.crew.slots
+        except Exception as error:
+            return f"would fail: {failure(job, one_line(error))}"
+        grid, layout = parts.grid, parts.layout
+        height, width = layout.size
+        pages = f", {layout.pages} pages" if layout.pages > 1 else ""
+        memory = self.crew.slots * parts.bytes_per_tile / 2**30
+        return (
+            f"would restore {job.source_name} -> {job.target_name}, {width} x {height}, {layout.dtype}{pages}, "
+            f"{len(grid)} tiles of {grid.core[1]} x {grid.core[0]} with a halo of {grid.halo}, {self.crew.slots} at a "
+            f"time in {memory:.1f} GiB, about {duration(seconds)}"
+        )
+
+    def _done(self, job: Job, notices: Notices) -> Outcome:
+        assert job.source is not None  # `wants` said so
+        assert job.target is not None
+        began = time.perf_counter()
+        recipe = self.task.recipe(job, job.source)
+        if self.task.is_finished(job, recipe):
+            return Outcome(job, "skipped")
+        parts = self._parts(job)
+        for text in parts.choices.warnings:
+            notices.add(text)
+        cut = hashlib.sha256(f"{recipe} {parts.grid}".encode()).hexdigest()
+        with _Progress(job, quiet=self.task.quiet) as progress:
+            record = partial(self.task.sink.record, job, recipe)
+            reports = parts.run(self.crew, cut, ready=record, progress=progress.update)
+        figures = _figures(parts, reports, time.perf_counter() - began)
+        for text in figures.warnings:
+            notices.add(text, doubtful=figures.doubtful)
+        return Outcome(
+            job,
+            "restored",
+            seconds=time.perf_counter() - began,
+            warnings=notices.texts,
+            doubtful=figures.doubtful,
+            shape=parts.layout.shape,
+            dtype=parts.layout.dtype,
+            data_range=parts.choices.parameters.data_range or (0.0, 1.0),
+            channels=parts.layout.channels if parts.layout.colour else None,
+            pages=(figures,),
+        )
+
+    def _parts(self, job: Job) -> Parts:
+        """Decide everything about a job."""
+        from plugplay.cli.sources import Page
+        from plugplay.scale.stores import opened
+        from plugplay.scale.whole import Parts
+
+        settings, verb = self.task.settings, self.task.verb
+        assert job.source is not None  # `wants` said so
+        assert job.target is not None
+        if job.target.suffix.lower() not in _ENDINGS:
+            raise ValueError(f"{job.target}: what is restored in parts is written as .zarr, .tif or .npy")
+        for option, value in (
+            ("--crop", settings.crop),
+            ("--reference", settings.reference),
+            ("--plot", self.task.plot),
+        ):
+            if value is not None:
+                raise ValueError(f"{option} is for images that fit into memory, and this one is restored in parts")
+        mask = _mask(verb, job)
+        # The models of images follow from the options and from which pixels were observed.
+        page = Page(np.empty(0), observed=_ANY if verb.name == "inpaint" else None)
+        model = verb.model(cast("Source", None), page)
+        return Parts.of(
+            opened(job.source),
+            job.target,
+            model,
+            settings.arguments(),
+            slots=self.crew.slots,
+            memory=self.memory,
+            mask=None if mask is None else opened(mask),
+            dtype=self.task.sink.dtype,
+            always_masked=verb.name == "inpaint",
+        )
+
+
+def _mask(verb: Any, job: Job) -> Path | None:
+    from plugplay import io
+
+    found = verb.files().get("--mask")
+    return None if found is None else companion(found, job, "mask", io.is_image_name)
+
+
+def _figures(parts: Parts, reports: list[TileReport], seconds: float) -> PageFigures:
+    """Return the figures of all tiles together."""
+    ends = Counter(report.status for report in reports)
+    bad = sum(ends[name] for name in ("DOUBTFUL", "DIVERGED"))
+    texts: dict[str, list[str]] = {}
+    for report in reports:
+        for text in report.warnings:
+            texts.setdefault(text, []).append(report.name)
+    told = tuple(
+        text if len(names) == len(reports) else f"{text} ({len(names)} of {len(reports)} tiles, such as {names[0]})"
+        for text, names in texts.items()
+    )
+    return PageFigures(
+        result=ends.most_common(1)[0][0],
+        advice=f"{len(reports)} tiles: " + ", ".join(f"{count} {name.lower()}" for name, count in ends.most_common()),
+        iterations=max(report.iterations for report in reports),
+        seconds=seconds,
+        parameters=plain_parameters(parts.choices.parameters),
+        warnings=told,
+        doubtful=bad > 0,
+        quality={},
+    )
+
+
+class _Progress:
+    """A bar, or a line now and then, with the number of parts that are written."""
+
+    def __init__(self, job: Job, *, quiet: bool) -> None:
+        self._job, self._quiet = job, quiet
+        self._bar: Any = None
+        self._number: Any = None
+        self._began = self._spoke = time.monotonic()
+        self._first: int | None = None
+
+    def __enter__(self) -> _Progress:
+        if not self._quiet and sys.stderr.isatty():
+            from plugplay.cli.progress_display import bar, shown
+
+            self._bar = bar()
+            self._bar.start()
+            self._number = self._bar.add_task(shown(self._job.label), total=1.0, figures="choosing parameters")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, count: int) -> None:
+        """Show how far it is."""
+        from plugplay.cli.progress_display import PAUSE, duration
+        from plugplay.cli.terminal import err
+
+        if self._quiet:
+            return
+        now = time.monotonic()
+        if self._first is None:
+            self._first, self._began = done, now
+        left = ""
+        if done > self._first:
+            rest = (now - self._began) / (done - self._first) * (count - done)
+            left = f", about {duration(rest)} left"
+        text = f"{done} of {count} parts{left}"
+        if self._bar is not None:
+            self._bar.update(self._number, completed=done / count, figures=text)
+        elif now - self._spoke >= PAUSE:
+            self._spoke = now
+            err(f"{self._job.label}, {text}")

@@ -1,0 +1,154 @@
+"""What is decided once for a whole image, from samples of it, so that all tiles are restored alike.
+
+Noise, lambda, schedule, black and white, and the number of iterations: each tile by itself would choose a little
+differently, and seams would show. Patches from all over the image stand for it. What is denoised in one step takes its
+noise from all patches at once. Where there is a loop, each patch is restored, and the one with the median lambda speaks
+for all.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from plugplay.models import Denoising
+from plugplay.plan import Plan, prepare
+from plugplay.pnp.results import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from plugplay.models.base import Model
+    from plugplay.pnp.results import Parameters, Result
+
+__all__ = ["Choices", "ModelFor", "choose_globally", "patches_of"]
+
+# A grid of so many patches along each axis, of at most so many pixels each.
+PATCHES, SIDE = 3, 320
+# Patches that are restored on trial where there is a loop: the corners of that grid, and its middle.
+TRIED = (0, 2, 4, 6, 8)
+
+
+class ModelFor(Protocol):
+    """Makes the model of a part of the image."""
+
+    def __call__(self, observed: NDArray[np.bool_] | None, /) -> Model:
+        """Return the model for a part in which these pixels were observed; None means all."""
+        ...
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What all tiles share.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        What was chosen, as in a `Result`.
+    options : dict
+        What `plugplay.prepare` is told for each tile.
+    warnings : tuple of str
+        What was noticed.
+    """
+
+    parameters: Parameters
+    options: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def plan(
+        self, pixels: NDArray[Any], model_for: ModelFor, observed: NDArray[np.bool_] | None, *, workers: int | None
+    ) -> Plan:
+        """Return the plan for a part of the image."""
+        return prepare(pixels, model_for(observed), workers=workers, **self.options)
+
+    def warm(self) -> None:
+        """Compile what tiles need, on a tiny image."""
+        shape = (32, 32) if self.options.get("channel_axis") is None else (32, 32, 3)
+        image = np.random.default_rng(0).random(shape, np.float32)
+        axis = self.options.get("channel_axis")
+        prepare(image, Denoising(), denoiser=self.options["denoiser"], noise=0.1, channel_axis=axis, workers=1).run()
+
+    def finished(self, result: Result) -> Result:
+        """Return a tile's result with the status that it deserves: it ran as long as it should."""
+        return replace(result, status=Status.FINISHED) if result.status is Status.MAX_ITERATIONS else result
+
+
+def patches_of(shape: tuple[int, int], *, side: int = SIDE, count: int = PATCHES) -> list[tuple[slice, slice]]:
+    """Return places spread evenly over an image.
+
+    Examples
+    --------
+    >>> patches_of((1000, 100), side=320, count=3)[3:5]
+    [(slice(340, 660, None), slice(0, 100, None)), (slice(340, 660, None), slice(0, 100, None))]
+    """
+    axes = []
+    for n in shape:
+        room = max(n - side, 0)
+        starts = [round(room * k / (count - 1)) for k in range(count)]
+        axes.append([slice(start, min(start + side, n)) for start in starts])
+    return [(rows, columns) for rows in axes[0] for columns in axes[1]]
+
+
+def choose_globally(
+    read: Callable[[tuple[slice, slice]], tuple[NDArray[Any], NDArray[np.bool_] | None]],
+    shape: tuple[int, int],
+    model_for: ModelFor,
+    options: dict[str, Any],
+    *,
+    workers: int | None = None,
+) -> Choices:
+    """Decide for a whole image.
+
+    Parameters
+    ----------
+    read : callable
+        Gives the pixels of a place, channels last, and which of them were observed.
+    shape : (int, int)
+        Height and width of the image.
+    model_for : callable
+        Gives the model of a part.
+    options : dict
+        What the user has chosen, as `plugplay.prepare` takes it.
+    workers : int, optional
+        Number of threads.
+    """
+    places = patches_of(shape)
+    found = {str(place): read(place) for place in places}  # places of a small image may be equal
+    patches = list(found.values())
+    mosaic = np.concatenate([pixels for pixels, _ in patches])
+    seen = None
+    if any(observed is not None for _, observed in patches):
+        seen = np.concatenate(
+            [np.ones(pixels.shape[:2], bool) if observed is None else observed for pixels, observed in patches]
+        )
+    whole = prepare(mosaic, model_for(seen), workers=workers, **options)
+    shared = {**options, "working_range": whole.parameters.working_range}
+    if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
+        return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
+    shared["clip"] = whole.parameters.clip
+    tried = [patches[n] for n in TRIED] if len(patches) == PATCHES**2 else patches
+    results = [
+        prepare(pixels, model_for(observed), workers=workers, **shared).run()
+        for pixels, observed in tried
+        if observed is None or observed.any()
+    ]
+    results.sort(key=lambda result: result.parameters.lam)
+    chosen = results[(len(results) - 1) // 2].parameters
+    iterations = int(statistics.median_low(len(result.history) for result in results))
+    used = replace(chosen, max_iter=iterations, working_range=whole.parameters.working_range)
+    fixed = {
+        "noise": chosen.noise,
+        "lam": chosen.lam,
+        "schedule": chosen.schedule,
+        "max_iter": iterations,
+        "tol": 0.0,
+        "tune": None,
+        "rng": None,
+        "strength": 1.0,
+    }
+    return Choices(used, {**shared, **fixed}, whole.warnings)

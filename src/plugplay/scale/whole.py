@@ -1,0 +1,283 @@
+"""From a store to a restored store: what is decided, what is done, and how the result gets its name."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.arrays.scale import nominal_range
+from plugplay.models.description import factor_of, part_of, reach_of
+from plugplay.scale.choices import choose_globally, patches_of
+from plugplay.scale.creating import created, restored_layout, write_tiff
+from plugplay.scale.executors import Adaptive, Executor, Serial
+from plugplay.scale.large import Large, observed_part, restore_parts, work_folder
+from plugplay.scale.processes import Processes
+from plugplay.scale.tiles import ALIGNMENT, Grid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from plugplay.models.base import Model
+    from plugplay.scale.choices import Choices
+    from plugplay.scale.large import TileReport
+    from plugplay.scale.stores import Layout, Store
+
+__all__ = ["Parts", "blend_of", "grid_for", "halo_for"]
+
+# How far a denoiser looks: BM3D compares blocks of 8 pixels within 19.
+DENOISER_REACH = 32
+# What a loop carries further, in reaches of the kernel: measured by python benchmarks/scale.py seams.
+LOOP_REACHES = 4
+CORE = 1024
+# Side of the part by which the time is estimated.
+TRIAL = 192
+# What a process takes with all its libraries, and more for each value of a tile.
+WORKER_BYTES = 2**28
+BYTES_PER_VALUE = 100
+
+
+@dataclass(frozen=True)
+class PartModel:
+    """Gives the model of a part of the image."""
+
+    model: Model
+
+    def __call__(self, observed: NDArray[np.bool_] | None, /) -> Model:
+        """Return the model for a part in which these pixels were observed."""
+        return part_of(self.model, observed)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """An image that is restored in parts; made by `Parts.of`, done by `run`.
+
+    Attributes
+    ----------
+    source : Store
+        What is restored.
+    target : Path
+        Where the result goes: a Zarr folder, a TIFF or an NPY file.
+    model : Model
+        What happened to the image.
+    grid : Grid
+        How it is cut.
+    choices : Choices
+        What all parts share.
+    layout : Layout
+        What the result holds.
+    data_range : (float, float)
+        Black and white of integers.
+    mask : Store, optional
+        White where a pixel was observed.
+    white : float
+        What is white in the mask.
+    """
+
+    source: Store
+    target: Path
+    model: Model
+    grid: Grid
+    choices: Choices
+    layout: Layout
+    data_range: tuple[float, float]
+    mask: Store | None = None
+    white: float = 1.0
+    always_masked: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        source: Store,
+        target: Path,
+        model: Model,
+        options: dict[str, Any],
+        *,
+        slots: int,
+        memory: int | None = None,
+        mask: Store | None = None,
+        dtype: str | None = None,
+        core: int | None = None,
+        always_masked: bool = False,
+    ) -> Parts:
+        """Decide everything.
+
+        Parameters
+        ----------
+        source, target, model, mask
+            As the attributes.
+        options : dict
+            What the user has chosen, as `plugplay.prepare` takes it.
+        slots : int
+            How many tiles are done side by side.
+        memory : int, optional
+            Bytes that they may take together.
+        dtype : str, optional
+            Of the result; by default that of the source.
+        core : int, optional
+            Side of a core; chosen if not given.
+        always_masked : bool
+            Whether the model asks for a mask even where everything was observed.
+        """
+        layout = source.layout
+        if mask is not None and mask.layout.size != layout.size:
+            raise ValueError(f"the mask has the shape {mask.layout.size}, but the image has {layout.size}")
+        white = 1.0 if mask is None else _white(mask)
+        middle = layout.pages // 2
+
+        def read(region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+            return observed_part(source, mask, middle, region, white=white, always=always_masked)
+
+        axis = -1 if layout.colour else None
+        choices = choose_globally(read, layout.size, PartModel(model), {**options, "channel_axis": axis})
+        factor = factor_of(model)
+        wanted = np.dtype(dtype or layout.dtype)
+        made = restored_layout(layout, factor=factor, dtype=str(wanted))
+        grid = grid_for(made, layout, model, choices, slots=slots, memory=memory, core=core)
+        data_range = nominal_range(wanted, options.get("data_range") if wanted == np.dtype(layout.dtype) else None)
+        return cls(source, target, model, grid, choices, made, data_range, mask, white, always_masked)
+
+    @property
+    def bytes_per_tile(self) -> int:
+        """The memory that a tile takes."""
+        return _bytes(self.grid.core, self.grid.halo, self.layout.channels, self.grid.factor)
+
+    def trial(self) -> float:
+        """Return about how many seconds a tile takes, from a small part of the image."""
+        place = patches_of(self.source.layout.size, side=TRIAL)[4]
+        pixels, observed = observed_part(
+            self.source, self.mask, self.layout.pages // 2, place, white=self.white, always=self.always_masked
+        )
+        self.choices.warm()
+        began = time.perf_counter()
+        self.choices.plan(pixels, PartModel(self.model), observed, workers=1).run()
+        each = (time.perf_counter() - began) / math.prod(pixels.shape[:2])
+        return each * math.prod(n + 2 * self.grid.halo for n in self.grid.core)
+
+    def run(
+        self,
+        executor: Executor,
+        recipe: str,
+        *,
+        ready: Callable[[Path], object] | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> list[TileReport]:
+        """Restore what is not restored yet, and give the result its name.
+
+        Parameters
+        ----------
+        executor : Executor
+            Who does it.
+        recipe : str
+            A digest of what decides about the result: only parts of the same recipe are taken up again.
+        ready : callable, optional
+            Called with the complete result just before it gets its name.
+        progress : callable, optional
+            Called with the number of cores that are written, and of all.
+        """
+        work = work_folder(self.target, recipe)
+        ending = ".npy" if self.target.suffix.lower() == ".npy" else ".zarr"
+        output = created(work / f"output{ending}", self.layout)
+        large = Large(
+            self.source,
+            output,
+            self.grid,
+            self.choices,
+            PartModel(self.model),
+            work,
+            self.data_range,
+            self.mask,
+            self.white,
+            self.always_masked,
+            self.bytes_per_tile,
+        )
+        reports = restore_parts(large, crew_for(executor, len(self.grid)), progress=progress)
+        complete = output.path
+        if self.target.suffix.lower() in (".tif", ".tiff"):
+            complete = work / "output.tif"
+            write_tiff(output, complete)
+        if ready is not None:
+            ready(complete)
+        _named(complete, self.target)
+        shutil.rmtree(work, ignore_errors=True)
+        return reports
+
+
+def crew_for(executor: Executor, tiles: int) -> Executor:
+    """Return who does tiles where it was left open: workers with one thread each if there are tiles for all of them."""
+    if not isinstance(executor, Adaptive):
+        return executor
+    if executor.slots > 1 and tiles >= 2 * executor.slots:
+        return Processes(executor.slots, threads=1, memory=executor.memory)
+    return Serial(executor.workers)
+
+
+def halo_for(model: Model, choices: Choices) -> int:
+    """Return the halo: what the denoiser sees, and what a loop carries further from there."""
+    single = choices.parameters.max_iter == 1
+    return DENOISER_REACH + (0 if single else DENOISER_REACH + LOOP_REACHES * reach_of(model))
+
+
+def blend_of(halo: int) -> int:
+    """Return half the width of the band in which neighbours are blended."""
+    return halo // 4
+
+
+def grid_for(
+    made: Layout, layout: Layout, model: Model, choices: Choices, *, slots: int, memory: int | None, core: int | None
+) -> Grid:
+    """Return how an image is cut: cores are whole shards of the result, as many as fit into the memory.
+
+    Raises
+    ------
+    ValueError
+        If not even one fits.
+    """
+    factor, halo = factor_of(model), halo_for(model, choices)
+    # A core begins and ends where shards do, in pixels of the source.
+    units = tuple(math.lcm(n, factor) // factor for n in made.unit)
+    most = None if memory is None else memory // slots
+
+    def rounded(side: int) -> tuple[int, int]:
+        height, width = (max(side // unit, 1) * unit for unit in units)
+        return height, width
+
+    side = CORE if core is None else core
+    while most is not None and side > min(units) and _bytes(rounded(side), halo, layout.channels, factor) > most:
+        side //= 2
+    cut = rounded(side)
+    if most is not None and _bytes(cut, halo, layout.channels, factor) > most:
+        raise ValueError(
+            f"{slots} tiles of {cut[0]} x {cut[1]} pixels with a halo of {halo} need "
+            f"{slots * _bytes(cut, halo, layout.channels, factor) / 2**30:.1f} GiB, but --memory allows "
+            f"{most * slots / 2**30:.1f}: allow more, use fewer workers, or smaller chunks or shards"
+        )
+    return Grid(layout.size, cut, halo, min(blend_of(halo), min(cut) // 2), layout.pages, factor)
+
+
+def _bytes(core: tuple[int, int], halo: int, channels: int, factor: int) -> int:
+    pixels = math.prod(n + 2 * halo + ALIGNMENT for n in core)
+    return WORKER_BYTES + BYTES_PER_VALUE * pixels * channels * factor**2
+
+
+def _white(mask: Store) -> float:
+    brightest = max(float(np.max(mask.read(0, place), initial=0)) for place in patches_of(mask.layout.size))
+    if not brightest > 0:
+        raise ValueError("the mask is black everywhere: white means observed")
+    return brightest
+
+
+def _named(complete: Path, target: Path) -> None:
+    """Give a complete result its name; what had it before goes away afterwards."""
+    if target.is_dir():
+        old = complete.parent / "replaced"
+        target.rename(old)
+    os.replace(complete, target)  # noqa: PTH105 - folders, too

@@ -1,0 +1,208 @@
+"""Images in parts: the result of the whole image, in every format, after every interruption."""
+
+import hashlib
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+import tifffile
+
+import plugplay as pp
+from plugplay.io import ImageFileError
+from plugplay.scale import Serial
+from plugplay.scale.large import journal
+from plugplay.scale.stores import opened
+from plugplay.scale.whole import Parts
+
+zarr = pytest.importorskip("zarr")
+
+NOISE = 0.1
+RECIPE = "0" * 64
+# A denoiser with a short reach, so that tiles with a halo can be compared with the whole image exactly.
+OPTIONS = {"denoiser": "gaussian", "noise": NOISE}
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    ramp = np.add.outer(np.linspace(0, 1, 200), np.linspace(0, 1, 170)) / 2
+    values = ramp + np.random.default_rng(0).normal(0, NOISE, ramp.shape)
+    return (np.clip(values, 0, 1) * 65535).astype(np.uint16)
+
+
+def store(path, pixels, *, chunk=32, shard=None, colour=False):
+    last = (pixels.shape[-1],) if colour else ()
+    ones = (1,) * (pixels.ndim - 2 - colour)
+    shards = None if shard is None else (*ones, shard, shard, *last)
+    made = zarr.create_array(
+        str(path), shape=pixels.shape, dtype=pixels.dtype, chunks=(*ones, chunk, chunk, *last), shards=shards
+    )
+    made[...] = pixels
+    return path
+
+
+def parts_of(source, target, model=None, options=OPTIONS, core=64, **more):
+    model = pp.models.Denoising() if model is None else model
+    return Parts.of(opened(source), target, model, dict(options), slots=1, core=core, **more)
+
+
+def contents(path):
+    found = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    return hashlib.sha256(b"".join(p.read_bytes() for p in found)).hexdigest()
+
+
+def within_one(found, whole):
+    expected = np.clip(np.rint(whole.astype(np.float64) * 65535), 0, 65535)
+    assert np.abs(found.astype(np.float64) - expected).max() <= 1
+
+
+@pytest.mark.parametrize("shard", [None, 64])
+def test_zarr_equals_the_whole_image(tmp_path, noisy, shard):
+    source = store(tmp_path / "y.zarr", noisy, shard=shard)
+    parts = parts_of(source, tmp_path / "x.zarr")
+    reports = parts.run(Serial(1), RECIPE)
+    made = zarr.open_array(str(tmp_path / "x.zarr"), mode="r")
+    assert (made.dtype, made.shape, made.chunks) == (noisy.dtype, noisy.shape, (32, 32))
+    assert made.shards == (None if shard is None else (64, 64))
+    assert len(reports) == len(parts.grid) == 12
+    assert {report.status for report in reports} <= {"FINISHED", "CONVERGED"}
+    within_one(made[...], pp.denoise(noisy, **OPTIONS).image)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.zarr", "y.zarr"]
+
+
+@pytest.mark.parametrize("ending", [".npy", ".tif"])
+def test_colour_stacks_from_file_to_file(tmp_path, noisy, ending):
+    stack = np.stack([noisy, 65535 - noisy, noisy // 2], axis=-1)[None].repeat(2, axis=0)
+    stack[1] //= 2
+    source = tmp_path / f"y{ending}"
+    if ending == ".npy":
+        np.save(source, stack)
+    else:
+        tifffile.imwrite(source, stack, tile=(64, 64), photometric="rgb", compression="zlib")
+    parts_of(source, tmp_path / f"x{ending}", options={**OPTIONS, "data_range": (0, 65535)}).run(Serial(1), RECIPE)
+    made = np.load(tmp_path / "x.npy") if ending == ".npy" else tifffile.imread(tmp_path / "x.tif")
+    assert made.shape == stack.shape
+    for page in range(2):
+        within_one(made[page], pp.denoise(stack[page], **OPTIONS, channel_axis=-1).image)
+    if ending == ".tif":
+        with tifffile.TiffFile(tmp_path / "x.tif") as file:
+            assert file.pages.first.is_tiled
+
+
+def test_upscaling_and_masks(tmp_path, noisy):
+    source = store(tmp_path / "y.zarr", noisy[:100, :90])
+    model = pp.models.SuperResolution(2, pp.kernels.gaussian(5, sigma=1.0), boundary="unknown")
+    parts_of(source, tmp_path / "x.zarr", model, {"denoiser": "gaussian", "noise": 0.02, "max_iter": 2}).run(
+        Serial(1), RECIPE
+    )
+    assert zarr.open_array(str(tmp_path / "x.zarr"), mode="r").shape == (200, 180)
+    seen = np.random.default_rng(1).random(noisy.shape) < 0.7
+    mask = store(tmp_path / "mask.zarr", seen.astype(np.uint8) * 255)
+    options = {"denoiser": "gaussian", "noise": 0.02, "max_iter": 3}
+    inpainting = pp.models.Inpainting(np.ones((8, 8), bool))
+    whole = store(tmp_path / "z.zarr", np.where(seen, noisy, 0).astype(np.uint16))
+    parts = parts_of(whole, tmp_path / "w.zarr", inpainting, options, mask=opened(mask), always_masked=True)
+    parts.run(Serial(1), RECIPE)
+    made = zarr.open_array(str(tmp_path / "w.zarr"), mode="r")[...]
+    assert abs(made[~seen].astype(float) - noisy[~seen]).mean() < 0.2 * 65535
+
+
+def test_ome_zarr_keeps_its_metadata(tmp_path, noisy):
+    group = zarr.create_group(str(tmp_path / "y.zarr"))
+    axes = [{"name": "c", "type": "channel"}, {"name": "y", "type": "space"}, {"name": "x", "type": "space"}]
+    scale = [{"type": "scale", "scale": [1.0, 0.25, 0.25]}]
+    levels = [{"path": name, "coordinateTransformations": scale} for name in ("full", "half")]
+    group.attrs["ome"] = {"version": "0.5", "multiscales": [{"name": "cells", "axes": axes, "datasets": levels}]}
+    store(tmp_path / "y.zarr" / "full", np.stack([noisy, noisy[::-1]]))
+    parts_of(tmp_path / "y.zarr", tmp_path / "x.zarr").run(Serial(1), RECIPE)
+    made = zarr.open_group(str(tmp_path / "x.zarr"), mode="r")
+    (image,) = made.attrs["ome"]["multiscales"]
+    assert (image["name"], image["axes"], [level["path"] for level in image["datasets"]]) == ("cells", axes, ["0"])
+    assert image["datasets"][0]["coordinateTransformations"] == scale
+    within_one(made["0"][1], pp.denoise(noisy[::-1], **OPTIONS).image)
+
+
+def test_the_rest_is_done_after_an_interruption_with_the_same_bits(tmp_path, noisy):
+    source = store(tmp_path / "y.zarr", noisy, shard=64)
+    parts_of(source, tmp_path / "whole.zarr").run(Serial(1), RECIPE)
+    parts = parts_of(source, tmp_path / "x.zarr")
+
+    def stop(done, count):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        parts.run(Serial(1), RECIPE, progress=stop)
+    assert not (tmp_path / "x.zarr").exists()
+    (work,) = tmp_path.glob(".plugplay-parts-*")
+    before = [line for line in journal(work) if "tile" in line]
+    with (work / "journal.jsonl").open("ab") as stream:
+        stream.write(b'{"core": "000000-0')  # cut short by a kill
+    reports = {report.name: report for report in parts.run(Serial(1), RECIPE)}
+    assert len(reports) == 12
+    for line in before:  # neither done again nor forgotten
+        assert reports[line["tile"]["name"]].seconds == line["tile"]["seconds"]
+    assert contents(tmp_path / "x.zarr") == contents(tmp_path / "whole.zarr")
+
+    with pytest.raises(KeyboardInterrupt):
+        parts.run(Serial(1), RECIPE, progress=stop)
+    other = "1" * 64  # another recipe takes nothing up, and leaves nothing behind
+    parts.run(Serial(1), other)
+    assert not list(tmp_path.glob(".plugplay-parts-*"))
+
+
+def test_the_command_restores_a_store_and_tells(run, tmp_path, noisy):
+    store(tmp_path / "y.zarr", noisy, shard=64)
+    words = ("denoise", tmp_path / "y.zarr", "-o", tmp_path / "x.zarr", "--denoiser", "gaussian", "--noise", "0.1")
+    told = run(*words, "--dry-run", "--memory", "2G").stdout
+    assert "170 x 200, uint16, 1 tiles of 1024 x 1024 with a halo of 32" in told
+    assert " GiB, about " in told
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert (record["status"], record["shape"], record["dtype"]) == ("restored", [200, 170], "uint16")
+    within_one(zarr.open_array(str(tmp_path / "x.zarr"), mode="r")[...], pp.denoise(noisy, **OPTIONS).image)
+    assert "exists, skipped" in run(*words).stdout
+
+
+def test_one_clear_line_each(tmp_path, noisy):
+    ones = store(tmp_path / "ones.zarr", noisy[:40, :40], chunk=1)
+    with pytest.raises(ImageFileError, match=r"its chunks have 1 x 1 pixels, far too few to read tiles from; rechunk"):
+        opened(ones)
+    zarr.create_group(str(tmp_path / "group.zarr"))
+    with pytest.raises(ImageFileError, match="a Zarr group without an OME-Zarr image"):
+        opened(tmp_path / "group.zarr")
+    (tmp_path / "text.zarr").mkdir()
+    (tmp_path / "text.zarr" / "zarr.json").write_text("{")
+    with pytest.raises(ImageFileError, match="damaged or unsupported"):
+        opened(tmp_path / "text.zarr")
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(ImageFileError, match="it cannot be read in parts; Zarr, TIFF and NPY can"):
+        opened(tmp_path / "a.png")
+    source = store(tmp_path / "y.zarr", noisy)
+    with pytest.raises(ValueError, match=r"need .* GiB, but --memory allows 0\.1: allow more"):
+        parts_of(source, tmp_path / "x.zarr", memory=2**27)
+    small = store(tmp_path / "mask.zarr", np.ones((10, 10), np.uint8), chunk=16)
+    with pytest.raises(ValueError, match=r"the mask has the shape \(10, 10\), but the image has \(200, 170\)"):
+        parts_of(source, tmp_path / "x.zarr", mask=opened(small))
+    missing = np.where(np.eye(200, 170) > 0, np.nan, noisy / 65535).astype(np.float32)
+    with pytest.raises(ValueError, match="pixels are missing .* but Denoising takes no mask"):
+        parts_of(store(tmp_path / "nan.zarr", missing), tmp_path / "x.zarr")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        parts_of(source, tmp_path / "file" / "x.zarr").run(Serial(1), RECIPE)
+
+
+def test_a_tile_that_fails_is_named_and_the_rest_is_kept(tmp_path, noisy):
+    source = store(tmp_path / "y.zarr", noisy)
+    parts = parts_of(source, tmp_path / "x.zarr")
+    chunk = source / "c" / "5" / "4"
+    shutil.copy(chunk, tmp_path / "chunk")
+    chunk.write_bytes(os.urandom(50))
+    with pytest.raises(RuntimeError, match=r"tile 000000-000002-000001: .*; the rest is kept: rerun to resume"):
+        parts.run(Serial(1), RECIPE)
+    assert not (tmp_path / "x.zarr").exists()
+    shutil.copy(tmp_path / "chunk", chunk)
+    parts.run(Serial(1), RECIPE)
+    within_one(zarr.open_array(str(tmp_path / "x.zarr"), mode="r")[...], pp.denoise(noisy, **OPTIONS).image)
