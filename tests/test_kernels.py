@@ -52,3 +52,20 @@ def test_bicubic_reproduces_the_definition():
 def test_centroid_shift():
     assert kernels.centroid_shift(kernels.box((3, 4))) == pytest.approx((0, 0.5))
     assert kernels.centroid_shift(np.array([[1.0, -1.0]])) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_measured_point_spread_functions_lose_their_background(ndim, tmp_path):
+    spot = kernels.gaussian((15,) * ndim, sigma=1.5)
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "psf.npy", (1e5 * spot + 50 + rng.normal(size=spot.shape)).astype(np.float32))
+    with pytest.warns(UserWarning, match="its background of (49|50)"):
+        found = kernels.from_file(tmp_path / "psf.npy")
+    inside = tuple(slice(7 - n // 2, 7 - n // 2 + n) for n in found.shape)
+    np.testing.assert_allclose(found, spot[inside], atol=0.02 * spot.max())
+
+
+@pytest.mark.parametrize("kernel", [kernels.box(9), kernels.gaussian(9, sigma=2.0), kernels.disk(4.0)])
+def test_blurs_that_end_at_the_edge_have_no_background(kernel, tmp_path):
+    np.save(tmp_path / "psf.npy", kernel)
+    np.testing.assert_allclose(kernels.from_file(tmp_path / "psf.npy"), kernel, atol=1e-12)

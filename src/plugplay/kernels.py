@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plugplay.arrays.checks import check_finite, check_integer, check_number, frozen, numeric_array
+from plugplay.arrays.pedestal import without_pedestal
 
 if TYPE_CHECKING:
     import os
@@ -150,7 +152,8 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     ----------
     path : path
         Any file that `plugplay.io.read` reads, with one gray image or, for volumes, a stack of them in it; zero
-        means no weight.
+        means no weight. An even background, as around a star or bead that was cut out of an image, is subtracted,
+        with a warning.
 
     Examples
     --------
@@ -173,6 +176,9 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
         pixels = pixels[..., 0]
     if pixels.ndim not in (2, 3):
         raise ValueError(f"kernel {path}: one image is needed, or one volume, but it holds the shape {pixels.shape}")
+    pixels, level = without_pedestal(pixels)
+    if level:
+        warnings.warn(f"kernel {path}: its background of {level:.4g} was subtracted", UserWarning, stacklevel=2)
     try:
         return _weighed(pixels)
     except ValueError as error:

@@ -28,10 +28,11 @@ from plugplay.metrics import psnr
 from plugplay.models.description import (
     check_model_protocol,
     leading_axes_of,
+    rule_traits,
     spatial_ndim_of,
     traits_of,
 )
-from plugplay.noise.growing import PoissonGaussian, raised
+from plugplay.noise.growing import PoissonGaussian, contradiction, raised
 from plugplay.pnp.driver import Cancelled, Driver
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
@@ -192,13 +193,11 @@ class Plan:
         choice = choose(case)
         scale = self._conversion.scale
         schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
-        before, after = self._case.noise / scale.noise_gain, noise / scale.noise_gain
-        told = f"the data contradict the assumed noise {before:.3g}; {after:.3g} was used"
-        described = raised(self.parameters.noise, after, before)
+        described = raised(self.parameters.noise, noise / scale.noise_gain, self._case.noise / scale.noise_gain)
         return replace(
             self,
             parameters=replace(self.parameters, noise=described, lam=choice.lam / scale.gain**2, schedule=schedule),
-            warnings=(*self.warnings, told),
+            warnings=(*self.warnings, contradiction(self.parameters.noise, described)),
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
             _watch=replace(self._watch, noise=noise),
@@ -331,7 +330,7 @@ def prepare(
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
     method = prepare_denoiser(denoiser, replace(traits, leaves="white") if single else traits, threads)
     case = Case(
-        traits=traits,
+        traits=rule_traits(data_term, traits),
         noise=level,
         iteration=way.name,
         strength=check_number(strength, "strength", above=0),
@@ -372,7 +371,7 @@ def prepare(
     watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
     plan = Plan(
         parameters=parameters,
-        warnings=noticed(axes, scale, given.shape, traits.observed),
+        warnings=noticed(axes, scale, given.shape, traits.observed, data_term),
         _loop=loop,
         _data_term=data_term,
         _iteration=way,

@@ -10,11 +10,19 @@ import numpy as np
 from plugplay.arrays.checks import BoolArray, FloatArray, check_choice, check_interval, check_number, check_same_shape
 from plugplay.arrays.masks import hardly_observed
 from plugplay.arrays.scale import Scale
-from plugplay.models.description import darkest_of, entered, knows_photons, poisson_term_of
+from plugplay.models.description import (
+    darkest_of,
+    entered,
+    knows_photons,
+    poisson_term_of,
+    possible_range_of,
+    stretched_term_of,
+)
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
-from plugplay.noise.curve import grows_with_signal
+from plugplay.noise.curve import estimate_curve, grows_with_signal
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
+from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
 from plugplay.tuning.watch import Watch
@@ -38,6 +46,13 @@ MAX_8_BIT, MAX_16_BIT = 255, 65535
 UNKNOWN_NOISE = 3 / 255
 # An estimate whose error is this share of it says little more than that there may be noise.
 MEANINGLESS = 0.9
+# Star fields: pairs of how far the brightest pixels are above the sky, in units of its noise, and which share of the
+# image is sky. If the user says that the noise is that of photons, less of a contrast will do.
+STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
+PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
+# Where the photons of a star add as much noise as the sky has, in units of it: tau = s / gain. Estimates are believed
+# within limits; what errs, errs on the side of more noise in stars, which they can bear.
+TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
 
 
 def scale_of(
@@ -100,6 +115,12 @@ def posed(
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
         return model.data_term(y), traits.noise or 0.0, None
     data_term = model.data_term(y)  # complains about pixels that are not finite
+    field = None if squares else _star_field(y, model, traits, noise, scale)
+    if field is not None:
+        sky, tau = field
+        stars = stretched_term_of(model, y, sky=sky, tau=tau)
+        found = PoissonGaussian(sky.noise / tau, sky.noise, offset=sky.level)
+        return stars, stars.noise, found.moved(1 / scale.gain, -scale.offset / scale.gain)
     if (noise is None or noise == "auto") and not squares and _is_of_photons(y, model, traits, scale):
         noise = PoissonGaussian()
     if isinstance(noise, PoissonGaussian):
@@ -165,6 +186,40 @@ def _is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) ->
     return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
 
 
+def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> tuple[Sky, float] | None:
+    """Return the sky of a star field, and tau (see `plugplay.models.likelihoods.stretched`); None if it is no such.
+
+    Stars are far above a sky that is most of the image, in numbers that are proportional to light: what fills its
+    range, or is stored in 8 bits, is a photograph.
+    """
+    photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == MAX_8_BIT
+    if photograph or traits.spatial_ndim != 2:
+        return None
+    if traits.observes != "intensities" or traits.decimation > 1 or not knows_photons(model):
+        return None
+    told = noise if isinstance(noise, PoissonGaussian) else None
+    known = None
+    if told is not None:
+        known = estimate_poisson_gaussian(scale.to_nominal(y), told, mask=traits.observed).moved(
+            scale.gain, scale.offset
+        )
+        values = y if traits.observed is None else y[traits.observed]
+        dark = max(float(np.quantile(values, 0.3)) - known.offset, 0.0)
+        spread = math.sqrt((known.gain or 0.0) * dark + (known.read or 0.0) ** 2)
+    elif isinstance(noise, int | float):
+        spread = check_number(noise, "noise", minimum=0) * scale.gain
+    else:
+        spread = estimate_noise(y, mask=traits.observed).sigma
+    sky = find_sky(y, spread, mask=traits.observed)
+    limits = STAR_FIELDS if told is None else PHOTON_STAR_FIELDS
+    if sky is None or not any(sky.contrast >= contrast and sky.share >= share for contrast, share in limits):
+        return None
+    if known is not None:
+        return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))
+    curve = estimate_curve(y, mask=traits.observed)
+    return sky, float(np.clip(spread / max(curve.gain, 1e-300), *TAUS)) if curve is not None else TAUS[1]
+
+
 def contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:
     """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
 
@@ -187,6 +242,9 @@ def clip_of(
     check_choice(clip, "clip", ("auto",))
     if chosen is None:
         return None
+    possible = possible_range_of(data_term)
+    if possible is not None:
+        return possible
     low, high = chosen
     if not scale.is_nominal:
         # Where black and white come from the data, white is no limit: a star restored to a point is far above it. But
@@ -195,7 +253,9 @@ def clip_of(
     return max(low, darkest_of(data_term)), high
 
 
-def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...], observed: BoolArray | None) -> tuple[str, ...]:
+def noticed(
+    axes: Axes, scale: Scale, shape: tuple[int, ...], observed: BoolArray | None, data_term: DataTerm
+) -> tuple[str, ...]:
     """Return what a user should know about the choice of axes and range, and about the mask."""
     notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
@@ -203,7 +263,11 @@ def noticed(axes: Axes, scale: Scale, shape: tuple[int, ...], observed: BoolArra
             f"the last axis of y, whose shape is {shape}, was taken for colour; channel_axis=-1 says so, "
             "spatial_ndim=3 says that y is a volume"
         )
-    if not scale.is_nominal:
+    if possible_range_of(data_term) is not None:
+        notes.append(
+            "a few bright points on a dark sky: the denoiser sees the image on a stretch, as star fields are shown"
+        )
+    elif not scale.is_nominal:
         low, high = scale.working
         notes.append(
             f"the data do not fill their range, so the denoiser sees {low:.6g} to {high:.6g} as black to white"

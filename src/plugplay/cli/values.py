@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plugplay.cli.options import UsageError
+from plugplay.cli.terminal import err
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,10 +102,15 @@ def kernel_taps(text: str) -> NDArray[np.float64]:
     """Return the kernel that ``--kernel`` describes."""
     from plugplay import kernels
 
-    try:
-        return kernels.parse(text)
-    except (ValueError, OSError) as error:
-        raise UsageError(f"--kernel: {error}") from None
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            taps = kernels.parse(text)
+        except (ValueError, OSError) as error:
+            raise UsageError(f"--kernel: {error}") from None
+    for each in noticed:
+        err(f"warning: {each.message}")
+    return taps
 
 
 def kernel_file(text: str) -> Path | None:

@@ -27,6 +27,7 @@ from plugplay.models.base import LinearGaussianModel, observation
 from plugplay.models.likelihoods.gaussian import CircularTerm
 from plugplay.models.likelihoods.masked import MaskedTerm
 from plugplay.models.likelihoods.poisson import PoissonTerm
+from plugplay.models.likelihoods.stretched import StretchedTerm
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.interpolation import bicubic_upsample
 from plugplay.models.operators.polyphase import SampledBlur
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from plugplay.noise.growing import PoissonGaussian
+    from plugplay.noise.sky import Sky
 
 __all__ = ["BOUNDARIES", "BlurModel", "check_boundary", "check_optional_mask"]
 
@@ -109,6 +111,10 @@ class BlurModel(LinearGaussianModel):
     def poisson_term(self, y: ArrayLike, noise: PoissonGaussian) -> PoissonTerm:
         """Return the likelihood of photons and read-out noise, whose gain, read-out noise and offset are known."""
         return PoissonTerm.build(self._masked_term(y), noise)
+
+    def stretched_term(self, y: ArrayLike, *, sky: Sky, tau: float) -> StretchedTerm:
+        """Return the likelihood of a star field, which the denoiser sees on a stretch."""
+        return StretchedTerm.build(self._masked_term(y), sky=sky, tau=tau)
 
     def _masked_term(self, y: ArrayLike) -> MaskedTerm:
         samples = self._samples(y)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from plugplay.models.base import DataTerm, Model, PoissonDataTerm, ProxSession
     from plugplay.noise.growing import PoissonGaussian
+    from plugplay.noise.sky import Sky
 
 __all__ = [
     "Traits",
@@ -38,9 +39,12 @@ __all__ = [
     "open_steps",
     "part_of",
     "poisson_term_of",
+    "possible_range_of",
     "reach_of",
     "residual_of",
+    "rule_traits",
     "spatial_ndim_of",
+    "stretched_term_of",
     "traits_of",
     "warnings_of",
 ]
@@ -126,6 +130,28 @@ def poisson_term_of(model: Model, y: FloatArray, noise: PoissonGaussian) -> Pois
     """Return the data term for noise that grows with the signal of a model that `knows_photons`."""
     term: PoissonDataTerm = model.poisson_term(y, noise)  # type: ignore[attr-defined]  # optional
     return term
+
+
+def stretched_term_of(model: Model, y: FloatArray, *, sky: Sky, tau: float) -> PoissonDataTerm:
+    """Return the data term for a star field of a model that `knows_photons`."""
+    term: PoissonDataTerm = model.stretched_term(y, sky=sky, tau=tau)  # type: ignore[attr-defined]  # optional
+    return term
+
+
+def possible_range_of(data_term: DataTerm) -> tuple[float, float] | None:
+    """Return the range in which the denoiser's input is expected, if the data term tells."""
+    own: tuple[float, float] | None = getattr(data_term, "possible", None)
+    return own
+
+
+def rule_traits(data_term: DataTerm, traits: Traits) -> Traits:
+    """Return the traits from which parameters are chosen.
+
+    A star field is sky nearly everywhere, whose power is that of noise: the observation decides no frequency of it.
+    """
+    if possible_range_of(data_term) is None or traits.spectrum is None:
+        return traits
+    return replace(traits, spectrum=np.zeros_like(traits.spectrum))
 
 
 def lower_bound_of(data_term: DataTerm) -> float:

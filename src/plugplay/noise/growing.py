@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["PoissonGaussian", "Stabiliser", "estimate_poisson_gaussian", "raised"]
+__all__ = ["PoissonGaussian", "Stabiliser", "contradiction", "estimate_poisson_gaussian", "raised"]
 
 # Above this mean count, and read-out deviation, the closed form of the inverse is as good as the table.
 _MANY_PHOTONS = 400.0
@@ -81,6 +81,14 @@ class PoissonGaussian:
 def raised(noise: float | PoissonGaussian | None, level: float, before: float) -> float | PoissonGaussian:
     """Return the noise whose level is not `before`, as was assumed, but `level`."""
     return noise.raised(level / before) if isinstance(noise, PoissonGaussian) else level
+
+
+def contradiction(before: object, after: float | PoissonGaussian) -> str:
+    """Say that the data contradict the noise that was assumed, and what was used instead."""
+    if isinstance(after, PoissonGaussian) and isinstance(before, PoissonGaussian):
+        factor = (after.gain or 0.0) / (before.gain or 1.0)
+        return f"the data contradict the assumed noise; {math.sqrt(factor):.3g} times as much was used"
+    return f"the data contradict the assumed noise {before:.3g}; {after:.3g} was used"
 
 
 def estimate_poisson_gaussian(

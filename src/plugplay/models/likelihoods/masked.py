@@ -160,8 +160,15 @@ class MaskedSystem:
 
     def misfit(self, x: FloatArray) -> FloatArray:
         """Return M (G x - y)."""
-        seen = self.padding.crop(self.blur.forward(self._embedded(x.astype(self.y.dtype))))
-        return np.where(self.mask, seen - self.y, self.y.dtype.type(0))
+        return np.where(self.mask, self.seen(x.astype(self.y.dtype)) - self.y, self.y.dtype.type(0))
+
+    def seen(self, x: FloatArray) -> FloatArray:
+        """Return G x on the whole domain, for an x in the precision of the system."""
+        return self.padding.crop(self.blur.forward(self._embedded(x)))
+
+    def filtered(self, samples: FloatArray, response: FloatArray) -> FloatArray:
+        """Return samples on the whole domain after a filter with this response."""
+        return self.padding.crop(self.blur.filter_samples(self.padding.embed(samples), response))
 
     def adjoint(self, samples: FloatArray) -> FloatArray:
         """Return Gᵀ of samples that are zero where nothing was observed."""
@@ -194,13 +201,11 @@ class MaskedSystem:
     ) -> tuple[FloatArray, Solution]:
         nothing = self.y.dtype.type(0)
         exact = v.astype(self.y.dtype)
-        seen = self.padding.crop(self.blur.forward(self._embedded(exact)))
-        rhs = np.where(mask, y - seen, nothing)
+        rhs = np.where(mask, y - self.seen(exact), nothing)
         inverse = 1 / (self.blur.gram + self.y.dtype.type(_mean(ridge, mask)))
 
         def filtered(w: FloatArray, response: FloatArray) -> FloatArray:
-            whole = self.blur.filter_samples(self.padding.embed(w), response)
-            return np.where(mask, self.padding.crop(whole), nothing)
+            return np.where(mask, self.filtered(w, response), nothing)
 
         solution = conjugate_gradients(
             lambda w: filtered(w, self.blur.gram) + ridge * w,

@@ -1,0 +1,60 @@
+"""Star fields in FITS files, restored by the installed command: photometry, dark rings, missing columns."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+fits = pytest.importorskip("astropy.io.fits")
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def fields(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import fields
+
+    return fields
+
+
+def written(folder, field):
+    fits.writeto(folder / "field.fits", field.y.astype(np.float32))
+    # With a pedestal, as point-spread functions cut out of an exposure have it.
+    fits.writeto(folder / "psf.fits", (5e4 * field.psf + 20).astype(np.float32))
+    return folder / "field.fits", folder / "psf.fits"
+
+
+@pytest.mark.parametrize("kind", [{}, {"subtracted": True, "uniform": True, "full_well": 15000.0}])
+def test_flux_is_kept_and_no_ring_is_darker_than_the_sky(kind, fields, tmp_path, run):
+    field = fields.simulated(128, 5, stars=30, **kind)
+    source, psf = written(tmp_path, field)
+    done = run("deblur", source, "-o", tmp_path / "out.fits", "--kernel", psf, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "stretch" in done.stderr
+    assert "its background of 20" in done.stderr
+    restored = fits.getdata(tmp_path / "out.fits").astype(np.float64)
+    found = fields.measured(restored, field)
+    if "full_well" in kind:  # what was lost in saturated cores is a guess
+        assert "saturated pixels were left out" in done.stderr
+    else:
+        assert abs(found.total) < 0.005
+        assert restored.max() > 3 * np.nanmax(field.y)  # no ceiling
+    assert abs(found.bright) < 0.03
+    assert found.depth < 1.5
+    assert found.kept > 0.6
+    assert json.loads(done.stdout.splitlines()[-1])["pages"][0]["parameters"]["noise"]["kind"] == "PoissonGaussian"
+
+
+def test_inpainting_leaves_observed_pixels_within_their_noise(fields, tmp_path, run):
+    field = fields.simulated(96, 6)
+    source, _ = written(tmp_path, field)
+    done = run("inpaint", source, "-o", tmp_path / "out.fits")
+    assert done.returncode == 0, done.stderr
+    restored, seen = fits.getdata(tmp_path / "out.fits").astype(np.float64), np.isfinite(field.y)
+    assert np.isfinite(restored).all()
+    noise = np.sqrt(field.noise**2 + np.maximum(field.y - field.sky, 0))
+    moved = (np.abs(restored - field.y) / noise)[seen]
+    assert np.quantile(moved, 0.99) < 3
+    assert moved.max() < 6
