@@ -103,7 +103,7 @@ def test_an_array_goes_the_way_of_a_file():
     assert {room for room, _ in extra} == {"io"}
     assert [door for door in file if door not in extra] == array
     names = [name for _, name in file]
-    way = ["read", "prepare", "Axes.of", "traits_of", "Scale.of", "posed", "estimate_noise", "prepare_denoiser"]
+    way = ["read", "prepare", "Axes.of", "traits_of", "Scale.of", "posed", "find_noise", "prepare_denoiser"]
     way += ["choose", "Plan.iterate", "Driver.states", "ADMM.step", "Conversion.outside", "write"]
     assert [name for name in names if name in way] == way
 

@@ -174,7 +174,7 @@ def test_what_was_used_is_recorded(blurred):
         ({"strength": 0}, "strength must be > 0"),
         ({"noise": 5}, "for 8-bit images write 5/255"),
         ({"noise": 1e300}, "for 8-bit images write 5/255"),
-        ({"noise": "loud"}, "noise must be a number, a PoissonGaussian or 'auto'; got 'loud'"),
+        ({"noise": "loud"}, "noise must be a number, a PoissonGaussian, a ColouredNoise or 'auto'; got 'loud'"),
         ({"clip": "hard"}, "clip must be one of 'auto'; got 'hard'"),
         ({"clip": (1, 0)}, "low < high"),
         ({"spatial_ndim": 3}, "spatial_ndim is 3, but Deblurring works on 2"),

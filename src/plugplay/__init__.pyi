@@ -6,6 +6,7 @@ from .checks.certification import certify as certify
 from .checks.denoiser_check import check_denoiser as check_denoiser
 from .checks.model_check import check_model as check_model
 from .metrics import psnr as psnr
+from .noise.coloured import ColouredNoise as ColouredNoise
 from .noise.growing import PoissonGaussian as PoissonGaussian
 from .plan import Plan as Plan
 from .plan import prepare as prepare

@@ -25,13 +25,7 @@ from plugplay.arrays.checks import (
 from plugplay.arrays.observation import Conversion
 from plugplay.denoisers.base import Denoiser, min_sigma_of, name_of, prepare_denoiser
 from plugplay.metrics import psnr
-from plugplay.models.description import (
-    check_model_protocol,
-    leading_axes_of,
-    rule_traits,
-    spatial_ndim_of,
-    traits_of,
-)
+from plugplay.models.description import check_model_protocol, leading_axes_of, rule_traits, spatial_ndim_of, traits_of
 from plugplay.noise.growing import PoissonGaussian, contradiction, raised
 from plugplay.pnp.driver import Cancelled, Driver
 from plugplay.pnp.iterations import Iteration, get_iteration
@@ -49,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from plugplay.models.base import DataTerm, Model
+    from plugplay.noise.coloured import ColouredNoise
     from plugplay.pnp.schedules import Schedule
 
 __all__ = ["Plan", "prepare"]
@@ -276,7 +271,7 @@ def prepare(
     model: Model,
     *,
     denoiser: str | Denoiser = "bm3d",
-    noise: float | PoissonGaussian | Literal["auto"] | None = None,
+    noise: float | PoissonGaussian | ColouredNoise | Literal["auto"] | None = None,
     lam: float | None = None,
     schedule: Schedule | None = None,
     iteration: str | Iteration = "admm",
@@ -324,14 +319,17 @@ def prepare(
     # A given lambda is meant for squares, and so is Stein's estimate.
     squares = lam is not None or tune is not None
     floor = check_number(noise_floor, "noise_floor", minimum=0, below=1)
-    data_term, level, described = posed(unit, model, traits, noise, scale, squares=squares, noise_floor=floor)
+    problem = posed(unit, model, traits, noise, scale, squares=squares, noise_floor=floor)
+    data_term, level, described, error = problem.data_term, problem.level, problem.noise, problem.error
     threads = check_workers(workers)
     way = get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
-    method = prepare_denoiser(denoiser, replace(traits, leaves="white") if single else traits, threads)
+    left = replace(traits, leaves="white" if single else traits.leaves, noise_spectrum=problem.spectrum)
+    method = prepare_denoiser(denoiser, left, threads)
     case = Case(
         traits=rule_traits(data_term, traits),
         noise=level,
+        noise_error=error or 0.0,
         iteration=way.name,
         strength=check_number(strength, "strength", above=0),
         max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
@@ -361,6 +359,7 @@ def prepare(
         last_sigma=loop.last_sigma / scale.gain,
         model=model,
         noise=described,
+        noise_uncertainty=None if error is None else error / scale.noise_gain,
         data_range=scale.nominal,
         working_range=scale.working,
         transfer=transfer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from plugplay.models.description import (
     stretched_term_of,
 )
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
+from plugplay.noise.coloured import ColouredNoise
 from plugplay.noise.curve import estimate_curve, grows_with_signal
-from plugplay.noise.estimation import NoiseEstimate, estimate_noise
+from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
@@ -35,17 +38,23 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
     from plugplay.traits import Traits
 
-__all__ = ["checked_reference", "clip_of", "first_guess", "noticed", "posed", "scale_of", "watch_for"]
+__all__ = [
+    "Posed",
+    "checked_reference",
+    "clip_of",
+    "contradicted",
+    "first_guess",
+    "noticed",
+    "posed",
+    "scale_of",
+    "watch_for",
+]
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
 MAX_8_BIT, MAX_16_BIT = 255, 65535
-# What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
-UNKNOWN_NOISE = 3 / 255
-# An estimate whose error is this share of it says little more than that there may be noise.
-MEANINGLESS = 0.9
 # Star fields: pairs of how far the brightest pixels are above the sky, in units of its noise, and which share of the
 # image is sky. If the user says that the noise is that of photons, less of a contrast will do.
 STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
@@ -94,33 +103,60 @@ def scale_of(
     return Scale.of(observed, data_range, observed=traits.observed, movable=movable)
 
 
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """A model bound to an observation, with its noise.
+
+    Attributes
+    ----------
+    data_term : DataTerm
+        The data term.
+    level : float
+        Standard deviation of its noise, on the working scale.
+    noise : float, PoissonGaussian, ColouredNoise or None
+        The noise as users know it, on the nominal scale; None for photons, whose statistics the model knows.
+    error : float, optional
+        The standard error of the level, on the working scale, if it was estimated.
+    """
+
+    data_term: DataTerm
+    level: float
+    noise: float | PoissonGaussian | ColouredNoise | None
+    error: float | None = None
+
+    @property
+    def spectrum(self) -> NDArray[np.float64] | None:
+        """The relative power of the noise at all frequencies; None for white noise."""
+        return self.noise.spectrum if isinstance(self.noise, ColouredNoise) else None
+
+
 def posed(
     y: NDArray[Any],
     model: Model,
     traits: Traits,
-    noise: float | PoissonGaussian | str | None,
+    noise: float | PoissonGaussian | ColouredNoise | str | None,
     scale: Scale,
     *,
     squares: bool = False,
     noise_floor: float = 0.0,
-) -> tuple[DataTerm, float, float | PoissonGaussian | None]:
-    """Bind the model to the observation; return the data term, its noise level, and the noise as users know it.
+) -> Posed:
+    """Bind the model to the observation, and find out about its noise what was not given.
 
     With `squares`, f is a square if the noise is not given; else counts that clearly say so have that of photons.
     """
     if isinstance(noise, str) and noise != "auto":
-        raise ValueError(f"noise must be a number, a PoissonGaussian or 'auto'; got {noise!r}")
+        raise ValueError(f"noise must be a number, a PoissonGaussian, a ColouredNoise or 'auto'; got {noise!r}")
     if traits.observes == "counts":
         if noise is not None:
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
-        return model.data_term(y), traits.noise or 0.0, None
+        return Posed(model.data_term(y), traits.noise or 0.0, None)
     data_term = model.data_term(y)  # complains about pixels that are not finite
     field = None if squares else _star_field(y, model, traits, noise, scale)
     if field is not None:
         sky, tau = field
         stars = stretched_term_of(model, y, sky=sky, tau=tau)
-        found = PoissonGaussian(sky.noise / tau, sky.noise, offset=sky.level)
-        return stars, stars.noise, found.moved(1 / scale.gain, -scale.offset / scale.gain)
+        found_in_stars = PoissonGaussian(sky.noise / tau, sky.noise, offset=sky.level)
+        return Posed(stars, stars.noise, found_in_stars.moved(1 / scale.gain, -scale.offset / scale.gain))
     if (noise is None or noise == "auto") and not squares and _is_of_photons(y, model, traits, scale):
         noise = PoissonGaussian()
     if isinstance(noise, PoissonGaussian):
@@ -136,42 +172,53 @@ def posed(
             if noise.gain is None and noise.read is None:
                 known = known.raised(noise_behind(traits, 1.0))
             photons = poisson_term_of(model, y, known.moved(scale.gain, scale.offset))
-            return photons, photons.noise, known
+            return Posed(photons, photons.noise, known)
         values = y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0))
         stabiliser = Stabiliser.build(values, known)
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
-        return term, stabiliser.noise, known
+        return Posed(term, stabiliser.noise, known)
     if noise is None or noise == "auto":
         if traits.observes == "projections":
             raise ValueError(
                 f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
                 "standard deviation with noise="
             )
-        level = noise_behind(traits, max(_safe(_estimated(y, traits, scale)), noise_floor * scale.gain)) * scale.slope
-        return data_term, level, level / scale.noise_gain
-    given = check_number(noise, "noise", minimum=0)
+        found = _found(y, traits, scale)
+        level = noise_behind(traits, max(found.level, noise_floor * scale.gain)) * scale.slope
+        error = noise_behind(traits, found.uncertainty) * scale.slope
+        if found.coloured is None:
+            return Posed(data_term, level, level / scale.noise_gain, error)
+        return Posed(data_term, level, ColouredNoise(level / scale.noise_gain, found.coloured.spectrum), error)
+    if isinstance(noise, ColouredNoise) and not _leaves_noise_alone(traits):
+        raise ValueError(
+            f"noise=ColouredNoise(...) is for denoising, but {type(model).__name__} changes the colour of the noise; "
+            "give its standard deviation as a number"
+        )
+    given = check_number(noise.sigma if isinstance(noise, ColouredNoise) else noise, "noise", minimum=0)
     if given * scale.noise_gain >= 1 and traits.observes != "projections":
         low, high = scale.working
         raise ValueError(
-            f"noise must be below the width of the image's range, {low:g} to {high:g}; got {noise!r}. It is a standard "
+            f"noise must be below the width of the image's range, {low:g} to {high:g}; got {given!r}. It is a standard "
             "deviation on the scale that data_range sets, [0, 1] for integers: for 8-bit images write 5/255"
         )
-    return data_term, given * scale.noise_gain, given
+    return Posed(data_term, given * scale.noise_gain, noise if isinstance(noise, ColouredNoise) else given)
 
 
-def _estimated(y: FloatArray, traits: Traits, scale: Scale) -> NoiseEstimate:
-    """Estimate the noise from the numbers of the file, whose rounding and compression the estimate knows, not light."""
-    numbers = y if scale.transfer == "linear" else scale.to_nominal(y)
-    return estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+def _found(y: FloatArray, traits: Traits, scale: Scale) -> FoundNoise:
+    """Find the noise that was not given."""
+    numbers = _numbers(y, scale)
+    coloured = find_coloured_noise(numbers) if _leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
+    return coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
 
 
-def _safe(estimate: NoiseEstimate) -> float:
-    """Return a noise level that is hardly too low: compression hides noise, but not what it did to the image."""
-    if not math.isfinite(estimate.uncertainty):
-        return UNKNOWN_NOISE
-    if estimate.uncertainty > MEANINGLESS * estimate.sigma:  # detail everywhere, or hardly any pixels
-        return min(estimate.sigma, UNKNOWN_NOISE)
-    return estimate.sigma + estimate.uncertainty * ("JPEG" in estimate.reasons)
+def _numbers(y: FloatArray, scale: Scale) -> FloatArray:
+    """Return the numbers of the file, whose rounding and compression estimates know, not light."""
+    return y if scale.transfer == "linear" else scale.to_nominal(y)
+
+
+def _leaves_noise_alone(traits: Traits) -> bool:
+    """Tell whether the denoiser sees the noise as it is in the data."""
+    return traits.pointwise and traits.leaves == "white" and traits.unknowns_per_sample == 1
 
 
 def _is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
@@ -226,7 +273,7 @@ def contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> f
     Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
     sharp. So it is only ever raised, and only as far as the estimate is certain.
     """
-    estimate = _estimated(y, traits, scale)
+    estimate = estimate_noise(_numbers(y, scale), mask=traits.observed, spatial_ndim=traits.spatial_ndim)
     certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty) * scale.slope
     return certain if certain > CONTRADICTION * noise else None
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from plugplay.denoisers.base import Denoiser
     from plugplay.models.base import Model
+    from plugplay.noise.coloured import ColouredNoise
     from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.iterations import Iteration
     from plugplay.pnp.results import Result
@@ -43,7 +44,7 @@ def restore(
     model: Model,
     *,
     denoiser: str | Denoiser = "bm3d",
-    noise: float | PoissonGaussian | Literal["auto"] | None = None,
+    noise: float | PoissonGaussian | ColouredNoise | Literal["auto"] | None = None,
     lam: float | None = None,
     schedule: Schedule | None = None,
     iteration: str | Iteration = "admm",
@@ -74,10 +75,11 @@ def restore(
     denoiser : str or callable
         A name from ``plugplay.denoisers.available()``, or any callable ``(image, sigma) -> image`` for float
         images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
-    noise : float, PoissonGaussian or "auto", optional
+    noise : float, PoissonGaussian, ColouredNoise or "auto", optional
         Standard deviation of the noise, on the scale [0, 1] for integers and in the units of float input, or noise that
-        grows with the signal. Estimated from y if it is not given, or ``"auto"``; deblurring then takes integers of
-        16 bits whose noise clearly grows with the signal for photons.
+        grows with the signal, or, for denoising, noise with a spectrum of its own. Estimated from y if it is not given,
+        or ``"auto"``; deblurring then takes integers of 16 bits whose noise clearly grows with the signal for photons,
+        and denoising finds out whether the noise is coloured, as demosaicking and compression leave it.
     lam : float, optional
         Lambda, the weight of the prior. This, schedule, tol and max_iter are chosen from the noise, the model and the
         denoiser if they are not given: see `plugplay.tuning.rules`.
@@ -164,7 +166,7 @@ class RestoreOptions(TypedDict, total=False):
     """The options of `restore`, which every one-call function takes too."""
 
     denoiser: str | Denoiser
-    noise: float | PoissonGaussian | Literal["auto"] | None
+    noise: float | PoissonGaussian | ColouredNoise | Literal["auto"] | None
     lam: float | None
     schedule: Schedule | None
     iteration: str | Iteration

@@ -53,6 +53,9 @@ class Traits(Fingerprinted):
     weight : float, optional
         The natural lambda: 1 if f is a complete negative log-likelihood. None if f is :math:`\tfrac12 \|Gx - y\|^2`,
         whose natural weight is the variance of the noise.
+    noise_spectrum : array of float, optional
+        Relative power of the noise that is left to the denoiser, on a regular grid of frequencies in the layout of an
+        FFT, where it is known; None for white noise, and where it is not.
     noise : float, optional
         Standard deviation of the noise, if the model knows it; else it is given or estimated.
     observed : array of bool, optional
@@ -76,6 +79,7 @@ class Traits(Fingerprinted):
     pointwise: bool = False
     leaves: Leaves = "coloured"
     weight: float | None = None
+    noise_spectrum: NDArray[np.float64] | None = None
     noise: float | None = None
     observed: BoolArray | None = None
 
@@ -87,3 +91,5 @@ class Traits(Fingerprinted):
         check_number(self.decimation, "traits.decimation", minimum=1)
         if self.spectrum is not None:
             object.__setattr__(self, "spectrum", frozen(self.spectrum))
+        if self.noise_spectrum is not None:
+            object.__setattr__(self, "noise_spectrum", frozen(self.noise_spectrum))

@@ -175,7 +175,7 @@ def plain(value: object) -> Any:
     {'a': [1, 'inf', None]}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        inner = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        inner = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
         return {"kind": type(value).__name__, **inner}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}

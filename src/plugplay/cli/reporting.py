@@ -171,7 +171,8 @@ def _span(pages: Sequence[PageFigures], key: str) -> str:
     """Return a parameter of all pages: one value, or the lowest and the highest."""
     values = [page.parameters[key] for page in pages]
     if all(value == values[0] for value in values):
-        return _text(values[0])
+        error = pages[0].parameters["noise_uncertainty"] if key == "noise" else None
+        return _text(values[0]) + (f" ± {error:.2g}" if isinstance(error, float) else "")
     if all(isinstance(value, int | float) for value in values):
         return f"{_text(min(values))} to {_text(max(values))}"
     return f"{_text(values[0])} (first page)"

@@ -7,13 +7,14 @@ noise of standard deviation s has the power :math:`s^2 S(f)` at the frequency f,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_integer, check_number, frozen, generator
+from plugplay.arrays.records import Fingerprinted
 from plugplay.noise.blocks import quantisation_step, take_blocks
 from plugplay.noise.estimation import estimate_noise, measure_planes
 from plugplay.noise.stacks import stacked
@@ -31,7 +32,7 @@ _WHITE = 0.93
 
 
 @dataclass(frozen=True, eq=False)
-class ColouredNoise:
+class ColouredNoise(Fingerprinted):
     """Noise that is not equally strong at all frequencies.
 
     Parameters
@@ -50,7 +51,7 @@ class ColouredNoise:
     """
 
     sigma: float
-    spectrum: NDArray[np.float64]
+    spectrum: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
         check_number(self.sigma, "sigma", minimum=0)

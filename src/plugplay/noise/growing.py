@@ -78,7 +78,7 @@ class PoissonGaussian:
         )
 
 
-def raised(noise: float | PoissonGaussian | None, level: float, before: float) -> float | PoissonGaussian:
+def raised(noise: object, level: float, before: float) -> float | PoissonGaussian:
     """Return the noise whose level is not `before`, as was assumed, but `level`."""
     return noise.raised(level / before) if isinstance(noise, PoissonGaussian) else level
 

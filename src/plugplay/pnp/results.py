@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
     from plugplay.arrays.preview import Preview
     from plugplay.io import ImageFile
+    from plugplay.noise.coloured import ColouredNoise
     from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.schedules import Schedule
 
@@ -60,8 +61,11 @@ class Parameters:
         As `plugplay.pnp_admm` takes them.
     model : object, optional
         The model, if `plugplay.restore` was called with one.
-    noise : float or PoissonGaussian, optional
+    noise : float, PoissonGaussian or ColouredNoise, optional
         The noise, on the scale [0, 1].
+    noise_uncertainty : float, optional
+        The standard error of the estimate behind `noise`, on the same scale; infinite if there was too little to tell,
+        None if the noise was given, or is described by more than a level.
     data_range : (float, float), optional
         The values of the input that became 0 and 1.
     chosen : tuple of str
@@ -86,7 +90,8 @@ class Parameters:
     stop_rule: str
     clip: tuple[float, float] | None
     model: object = None
-    noise: float | PoissonGaussian | None = None
+    noise: float | PoissonGaussian | ColouredNoise | None = None
+    noise_uncertainty: float | None = None
     data_range: tuple[float, float] | None = None
     chosen: tuple[str, ...] = ()
     tune: str | None = None

@@ -68,6 +68,7 @@ NATURAL_FLATNESS = 1 / 64
 # Blur whose effect is below this share of the noise is left alone.
 NEGLIGIBLE_BLUR = 0.12
 MIN_NOISE = 0.6 / 255
+MAX_SHARE_OF_ERROR = 0.1
 ALIASING_PER_FACTOR = 0.05
 FIRST_SIGMA_PER_MISSING = 0.06
 FIRST_SIGMAS = (0.2, 1.5)
@@ -119,6 +120,8 @@ class Case:
         What the model says about itself.
     noise : float
         Standard deviation of the noise on the working scale; not used for photons, which bring their own statistics.
+    noise_error : float
+        The standard error of that level, if it was estimated.
     iteration : str
         Name of the iteration.
     strength : float
@@ -133,6 +136,7 @@ class Case:
 
     traits: Traits
     noise: float
+    noise_error: float = 0.0
     iteration: str = "admm"
     strength: float = 1.0
     max_iter: int | None = None
@@ -163,7 +167,8 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
         # iterate for: the tolerance accepts it. Clipping first would only spoil the noise's symmetry.
         weight = case.strength * max(noise, 1e-9) ** 2 if lam is None else lam
         return Choice(weight, Constant(1.0), 1e3, 1, None)
-    floor = max(noise, MIN_NOISE)
+    # An estimate may be too low, and the cliff lies there; on the other side little is lost.
+    floor = max(noise + min(case.noise_error, MAX_SHARE_OF_ERROR * noise), MIN_NOISE)
     gamma, first_sigma, last_sigma = GAMMA, _first_sigma(traits), LAST_SIGMA_PER_NOISE * floor
     limit = MAX_ITER if max_iter is None else max_iter
     if traits.weight is not None:

@@ -35,6 +35,9 @@ class _Traits(Protocol):
     @property
     def leaves(self) -> Literal["white", "coloured", "shot"]: ...
 
+    @property
+    def noise_spectrum(self) -> NDArray[np.float64] | None: ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class BM3D:
@@ -130,25 +133,30 @@ class BM3D:
         return self._denoise(image, sigma)
 
     def prepared(self, traits: _Traits, workers: int | None) -> BM3D:
-        """Return a BM3D for a restoration: with the purpose and the workers that this one leaves open.
+        """Return a BM3D for a restoration: with the purpose, spectrum and workers that this one leaves open.
 
         Parameters
         ----------
         traits : Traits
-            What the model says about itself; ``traits.leaves`` is what its step leaves for the denoiser.
+            What the model says about itself; ``traits.leaves`` is what its step leaves for the denoiser, and
+            ``traits.noise_spectrum`` the spectrum of noise that is known not to be white.
         workers : int, optional
             Number of threads of the restoration.
 
         Examples
         --------
         >>> from types import SimpleNamespace
-        >>> BM3D().prepared(SimpleNamespace(leaves="coloured", spatial_ndim=2), 2)
+        >>> BM3D().prepared(SimpleNamespace(leaves="coloured", noise_spectrum=None), 2)
         BM3D(profile='normal', stages=None, purpose='restoration', workers=2)
         """
         # Where there is one call on white noise, the third stage is worth its time; in the loop it is not yet.
-        third = traits.leaves == "white" and self.noise_spectrum is None
+        spectrum = self.noise_spectrum
+        if spectrum is None and self.stages != 3:
+            spectrum = traits.noise_spectrum
+        third = traits.leaves == "white" and spectrum is None
         return replace(
             self,
+            noise_spectrum=spectrum,
             stages=self.stages or (3 if third else None),
             purpose=self.purpose or _PURPOSES[traits.leaves],
             workers=workers if self.workers is None else self.workers,

@@ -1,0 +1,87 @@
+"""The noise that a restoration assumes if it is not told: a level that is hardly too low, and its colour."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from plugplay.arrays.checks import BoolArray, FloatArray
+from plugplay.noise.coloured import ColouredNoise, estimate_spectrum
+from plugplay.noise.estimation import NoiseEstimate, estimate_noise
+
+__all__ = ["FoundNoise", "find_coloured_noise", "find_noise"]
+
+# What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
+UNKNOWN_NOISE = 3 / 255
+# An estimate whose error is this share of it says little more than that there may be noise.
+MEANINGLESS = 0.9
+# Coloured noise is taken for so many standard errors more than the estimate, but not for more than this factor: told
+# too little, a denoiser leaves its strong frequencies, and told half too much it loses little.
+ERRORS_ABOVE, MAX_ABOVE = 1.5, 1.5
+# Above this relative error, coloured noise cannot be told from texture, which must not be lost.
+MAX_RELATIVE_ERROR = 0.7
+
+
+@dataclass(frozen=True)
+class FoundNoise:
+    """What was found.
+
+    Attributes
+    ----------
+    level : float
+        The standard deviation to assume.
+    uncertainty : float
+        The standard error of the estimate behind it; infinite if there was too little to tell.
+    coloured : ColouredNoise, optional
+        The noise, if it is not white.
+    """
+
+    level: float
+    uncertainty: float
+    coloured: ColouredNoise | None = None
+
+
+def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: int = 2) -> FoundNoise:
+    """Return a white level to assume.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = find_noise(np.random.default_rng(0).normal(0.5, 0.05, (128, 128)))
+    >>> abs(found.level - 0.05) < 0.003
+    True
+    """
+    estimate = estimate_noise(y, mask=mask, spatial_ndim=spatial_ndim)
+    return FoundNoise(_safe(estimate), estimate.uncertainty)
+
+
+def find_coloured_noise(y: FloatArray, *, mask: BoolArray | None = None) -> FoundNoise | None:
+    """Return coloured noise of an image ``(H, W)`` or ``(H, W, C)``; None if it passes for white.
+
+    The luminance of a colour image decides: detail, and most of what demosaicking and compression leave, is there. Its
+    level is that of noise which is alike and independent in all channels, and not below what `find_noise` says.
+    """
+    luminance, seen = y, mask
+    if y.ndim == 3 and y.shape[-1] == 3:
+        luminance = np.asarray(y.sum(axis=-1) / math.sqrt(3), y.dtype)
+        seen = None if mask is None else np.asarray(mask.all(axis=-1)) if mask.ndim == 3 else mask
+    noise = estimate_spectrum(luminance, mask=seen)
+    if noise.is_white:
+        return None
+    error = estimate_noise(luminance, mask=seen).uncertainty
+    if error > MAX_RELATIVE_ERROR * noise.sigma:
+        return None
+    level = noise.sigma + min(ERRORS_ABOVE * error, (MAX_ABOVE - 1) * noise.sigma)
+    level = max(level, find_noise(y, mask=mask).level)
+    return FoundNoise(level, error, ColouredNoise(level, noise.spectrum))
+
+
+def _safe(estimate: NoiseEstimate) -> float:
+    """Return a noise level that is hardly too low: compression hides noise, but not what it did to the image."""
+    if not math.isfinite(estimate.uncertainty):
+        return UNKNOWN_NOISE
+    if estimate.uncertainty > MEANINGLESS * estimate.sigma:  # detail everywhere, or hardly any pixels
+        return min(estimate.sigma, UNKNOWN_NOISE)
+    return estimate.sigma + estimate.uncertainty * ("JPEG" in estimate.reasons)
