@@ -2,6 +2,7 @@ from . import denoisers as denoisers
 from . import io as io
 from . import kernels as kernels
 from . import models as models
+from . import scale as scale
 from .checks.certification import certify as certify
 from .checks.denoiser_check import check_denoiser as check_denoiser
 from .checks.model_check import check_model as check_model

@@ -5,4 +5,10 @@ from .executors import Executor as Executor
 from .executors import LostSchedulerError as LostSchedulerError
 from .executors import Serial as Serial
 from .executors import executor as executor
+from .lazy import LazyResult as LazyResult
+from .lazy import deblur as deblur
+from .lazy import denoise as denoise
+from .lazy import inpaint as inpaint
+from .lazy import restore as restore
+from .lazy import super_resolve as super_resolve
 from .processes import Processes as Processes

@@ -139,7 +139,8 @@ def choose_globally(
     ]
     results.sort(key=lambda result: result.parameters.lam)
     chosen = results[(len(results) - 1) // 2].parameters
-    iterations = int(statistics.median_low(len(result.history) for result in results))
+    # Those on the image's own grid; coarser ones come before, if there are any.
+    iterations = int(statistics.median_low(int(np.count_nonzero(result.history.level == 0)) for result in results))
     used = replace(chosen, max_iter=iterations, working_range=whole.parameters.working_range)
     fixed = {
         "noise": chosen.noise,
