@@ -28,6 +28,7 @@ from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
+from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.watch import Watch
 
 if TYPE_CHECKING:
@@ -351,4 +352,6 @@ def watch_for(
     contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
     # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
     bounded = bounded and not math.isfinite(darkest_of(data_term))
-    return Watch(data_term, traits.observed, noise, contrast, noise, bounded, traits.spectrum is not None)
+    spectrum = traits.spectrum
+    taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
+    return Watch(data_term, traits.observed, noise, contrast, noise, bounded, spectrum is not None, taps)
