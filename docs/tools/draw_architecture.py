@@ -34,7 +34,7 @@ FLOORS = (
     ("denoisers", "models"),
     ("pnp",),
     ("tuning",),
-    ("posing", "plan"),
+    ("posing", "levels", "plan"),
     ("restoration", "checks", "plots"),
     ("scale",),
     ("cli", "web", "napari"),

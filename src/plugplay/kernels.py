@@ -272,6 +272,29 @@ def check_kernel(kernel: ArrayLike) -> NDArray[np.float64]:
     return frozen(array.astype(np.float64))
 
 
+def coarsened_kernel(kernel: NDArray[np.float64], factor: int) -> NDArray[np.float64]:
+    """Return what a kernel does to means of `factor` pixels along each axis, for images that are constant on them.
+
+    With x equal to c_m on the pixels K m to K m + K - 1, the mean of h * x over the pixels K i to K i + K - 1 is the
+    convolution of c with this kernel at i.
+
+    Examples
+    --------
+    >>> coarsened_kernel(np.array([[0.0, 0.25, 0.5, 0.25, 0.0]]).T @ np.ones((1, 1)), 2).ravel()
+    array([0.125, 0.75 , 0.125])
+    """
+    for axis, length in enumerate(kernel.shape):
+        shifts = np.arange(length) - length // 2
+        # Pixel p of a cell sees, through the tap at a shift, the cell that p - shift lies in.
+        cells = -((np.arange(factor)[:, None] - shifts) // factor)
+        reach = int(np.abs(cells).max())
+        weights = np.zeros((2 * reach + 1, length))
+        for row in cells:
+            weights[row + reach, np.arange(length)] += 1 / factor
+        kernel = np.moveaxis(np.tensordot(weights, kernel, axes=(1, axis)), 0, axis)
+    return kernel
+
+
 def centroid_shift(kernel: NDArray[np.float64]) -> tuple[float, ...]:
     """Return how far, in pixels along each axis, the samples of ``kernel * x`` look from where they are taken.
 

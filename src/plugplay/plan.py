@@ -6,13 +6,13 @@ to the data, the noise is known or estimated, the denoiser is fitted to the prob
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.fft
 
+from plugplay import posing
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import (
     FloatArray,
@@ -23,18 +23,17 @@ from plugplay.arrays.checks import (
     numeric_array,
 )
 from plugplay.arrays.observation import Conversion
-from plugplay.denoisers.base import Denoiser, min_sigma_of, name_of, prepare_denoiser
+from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
+from plugplay.levels import Coarse, coarse_of, is_coarse
 from plugplay.metrics import psnr
 from plugplay.models.description import check_model_protocol, leading_axes_of, rule_traits, spatial_ndim_of, traits_of
 from plugplay.noise.growing import PoissonGaussian, contradiction, raised
-from plugplay.pnp.driver import Cancelled, Driver
+from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
-from plugplay.posing import checked_reference, clip_of, contradicted, first_guess, noticed, posed, scale_of, watch_for
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
-from plugplay.tuning.suspicion import suspect
 from plugplay.tuning.watch import MAX_RERUNS, Raise, Watch, was_noise
 
 if TYPE_CHECKING:
@@ -48,9 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "prepare"]
 
-# The relative residual at which iterative model steps are good enough: from 3e-3 to 1e-7 the restored images agree
-# within 0.01 dB.
-STEP_RESIDUAL = 3e-3
+# The relative residual at which iterative model steps are good enough: to 1e-7 restored images agree within 0.02 dB.
+STEP_RESIDUAL = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +91,7 @@ class Plan:
     # What the result is held against, and, if lambda may follow from what is found, what it follows from.
     _watch: Watch | None
     _case: Case | None
+    _coarse: Coarse | None = None
 
     def run(
         self,
@@ -144,6 +143,7 @@ class Plan:
                 plan = self._tuned(self._search, progress)
                 driver = plan._driver(progress)
             for rerun in range(MAX_RERUNS + 1):
+                yield from plan._coarse_states(driver)
                 yield from plan._states(driver, to_the_end=rerun == MAX_RERUNS)
                 if driver.status is Status.STOPPED:  # inside the denoiser
                     break
@@ -151,7 +151,7 @@ class Plan:
                     plan, driver = kept  # what looked like noise is texture
                     break
                 kept = None
-                more = None if plan._watch is None or rerun == MAX_RERUNS else plan._suggestion(plan._watch, driver)
+                more = None if rerun == MAX_RERUNS else plan._suggestion(driver)
                 if more is None:
                     break
                 if not more.certain:
@@ -161,6 +161,17 @@ class Plan:
         except Cancelled:
             pass  # the last complete iteration is the result
         return plan._finished(driver)
+
+    def _coarse_states(self, driver: Driver) -> Generator[State, None, None]:
+        """Do the iterations on the coarse grid, if there is one, and let the driver begin where they end."""
+        if self._coarse is None or self._case is None or not (self._start is None or is_coarse(self._start)):
+            return
+        before = self._coarse.driver(self._case, driver, self._start)
+        try:
+            for state in self._states(before, to_the_end=True):
+                yield self._coarse.shown(state)
+        finally:  # also if the run is cancelled, which shows what there is
+            self._coarse.hand_over(before, driver)
 
     def _states(self, driver: Driver, *, to_the_end: bool) -> Generator[State, None, None]:
         """Do the iterations of one run, which is given up if it goes wrong and may be repeated."""
@@ -172,14 +183,15 @@ class Plan:
             if state is None:
                 return
             yield state
-            if to_the_end or self._watch is None or self._case is None:
-                continue
-            if self._watch.winds_up(state.history):
+            watch = None if to_the_end or self._case is None else self._watch
+            if watch is not None and watch.winds_up(state.history):
                 return
 
-    def _suggestion(self, watch: Watch, driver: Driver) -> Raise | None:
+    def _suggestion(self, driver: Driver) -> Raise | None:
+        if self._case is None or self._watch is None:
+            return None
         with scipy.fft.set_workers(self._workers):
-            return None if self._case is None else watch.suggests(driver.state, self._iteration.image(driver.state))
+            return self._watch.suggests(driver.state, self._iteration.image(driver.state))
 
     def _assuming(self, noise: float) -> Plan:
         """Return the plan for more noise, with the parameters that follow from it."""
@@ -211,13 +223,7 @@ class Plan:
         return self._conversion.outside(state.image)
 
     def __getstate__(self) -> dict[str, Any]:
-        try:
-            pickle.dumps(self._loop.prepared)
-        except Exception as error:  # pickling raises what it likes
-            raise TypeError(
-                f"the plan cannot be pickled, because its denoiser {self._loop.denoiser!r} cannot ({error}): define "
-                "it at the top of a module, or use one by its name"
-            ) from None
+        check_picklable(self._loop.prepared, f"the plan cannot be pickled: its denoiser {self._loop.denoiser!r}")
         return dict(self.__dict__)
 
     def _driver(self, progress: Callable[[float], object] | None) -> Driver:
@@ -226,7 +232,7 @@ class Plan:
             self._loop.prepared,  # type: ignore[arg-type]  # Parameters holds it as an object
             self._iteration,
             self._loop,
-            start=self._start,
+            start=None if is_coarse(self._start) else self._start,
             quality=None if self._reference is None else self._psnr,
             rtol=STEP_RESIDUAL,
             progress=progress,
@@ -303,8 +309,7 @@ def prepare(
     Examples
     --------
     >>> import numpy as np, plugplay as pp
-    >>> plan = pp.prepare(np.eye(16), pp.models.Denoising(), denoiser="tv", noise=0.1)
-    >>> plan.run().image.shape
+    >>> pp.prepare(np.eye(16), pp.models.Denoising(), denoiser="tv", noise=0.1).run().image.shape
     (16, 16)
     """
     check_model_protocol(model)
@@ -313,19 +318,23 @@ def prepare(
     axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading_axes_of(model))
     observed = axes.to_inside(given, "y")
     traits = traits_of(model, observed, spatial_ndim=ndim)
-    scale = scale_of(observed, traits, data_range, noise, model, transfer, working_range)
+    scale = posing.scale_of(observed, traits, data_range, noise, model, transfer, working_range)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     # A given lambda is meant for squares, and so is Stein's estimate.
     squares = lam is not None or tune is not None
     floor = check_number(noise_floor, "noise_floor", minimum=0, below=1)
-    problem = posed(unit, model, traits, noise, scale, squares=squares, noise_floor=floor)
+    problem = posing.posed(unit, model, traits, noise, scale, squares=squares, noise_floor=floor)
     data_term, level, described, error = problem.data_term, problem.level, problem.noise, problem.error
     threads = check_workers(workers)
     way = get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
     left = replace(traits, leaves="white" if single else traits.leaves, noise_spectrum=problem.spectrum)
     method = prepare_denoiser(denoiser, left, threads)
+    # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
+    watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
+    usual = watched and way.name == "admm" and schedule is None and max_iter is None
+    coarse = coarse_of(unit, model, traits, data_term, described) if usual else None
     case = Case(
         traits=rule_traits(data_term, traits),
         noise=level,
@@ -335,6 +344,7 @@ def prepare(
         max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
         one_step=single,
         min_sigma=min_sigma_of(method),
+        steep=coarse is not None,
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0
@@ -347,7 +357,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clip_of(clip, choice.clip, scale, unit, data_term),
+        clip=posing.clip_of(clip, choice.clip, scale, unit, data_term),
         iteration=way.name,
         last_sigma=choice.last_sigma,
     )
@@ -366,33 +376,22 @@ def prepare(
         chosen=tuple(name for name, value in wanted.items() if value is None or value == "auto")[described is None :],
         tune=tune,
     )
-    # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
-    watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
     plan = Plan(
         parameters=parameters,
-        warnings=noticed(axes, scale, given.shape, traits.observed, data_term),
+        warnings=posing.noticed(axes, scale, given.shape, traits.observed, data_term),
         _loop=loop,
         _data_term=data_term,
         _iteration=way,
         _conversion=conversion,
-        _start=first_guess(start, data_term, conversion),
-        _reference=None if reference is None else checked_reference(reference, data_term, conversion),
+        _start=posing.first_guess(start, data_term, conversion),
+        _reference=None if reference is None else posing.checked_reference(reference, data_term, conversion),
         _workers=threads,
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
-        _watch=watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
+        _watch=posing.watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
         _case=case if watched else None,
+        _coarse=coarse,
     )
-    # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
-    if plan._case is None or traits.observes != "intensities" or isinstance(described, PoissonGaussian):
-        return plan
-    told = contradicted(unit, traits, level, scale) if isinstance(noise, int | float) else None
-    found = suspect(unit, traits, level, told)
+    found = None if plan._case is None else posing.suspicion(unit, traits, level, noise, described, scale)
     if found is None:
         return plan
     return replace(plan, warnings=plan.warnings + found.reasons)._assuming(found.noise)
-
-
-def check_callback(callback: object) -> None:
-    """Refuse what cannot be called."""
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable with a State; got {callback!r}")

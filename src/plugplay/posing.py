@@ -29,6 +29,7 @@ from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
 from plugplay.tuning.spectra import taps_of
+from plugplay.tuning.suspicion import Suspicion, suspect
 from plugplay.tuning.watch import Watch
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ __all__ = [
     "Posed",
     "checked_reference",
     "clip_of",
-    "contradicted",
     "first_guess",
     "noticed",
     "posed",
     "scale_of",
+    "suspicion",
     "watch_for",
 ]
 
@@ -277,6 +278,17 @@ def contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> f
     estimate = estimate_noise(_numbers(y, scale), mask=traits.observed, spatial_ndim=traits.spatial_ndim)
     certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty) * scale.slope
     return certain if certain > CONTRADICTION * noise else None
+
+
+def suspicion(
+    y: FloatArray, traits: Traits, level: float, noise: object, described: object, scale: Scale
+) -> Suspicion | None:
+    """Return the noise to assume instead of `level`, if the data or the kernel contradict it; else None."""
+    # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
+    if traits.observes != "intensities" or isinstance(described, PoissonGaussian):
+        return None
+    told = contradicted(y, traits, level, scale) if isinstance(noise, int | float) else None
+    return suspect(y, traits, level, told)
 
 
 def clip_of(

@@ -16,8 +16,9 @@ from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
-from plugplay.plan import check_callback, prepare
+from plugplay.plan import prepare
 from plugplay.plots.attending import attended
+from plugplay.pnp.driver import check_callback
 
 if TYPE_CHECKING:
     from collections.abc import Callable

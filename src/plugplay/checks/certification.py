@@ -90,7 +90,8 @@ def certify(
     _check_belongs(result, data_term, denoiser)
     if isinstance(denoiser, str):  # the one that ran, not another of that name
         denoiser = cast("Denoiser", result.parameters.prepared)
-    history, schedule = result.history, result.parameters.schedule
+    # Iterations on a coarser grid have led to the first guess, of which nothing is assumed.
+    history, schedule = result.history.at_level(0), result.parameters.schedule
     known = None if constant is None else check_number(constant, "constant", minimum=0)
     found = _searched(denoiser, generator(rng, "certify"))
     rounding = 8 * float(np.finfo(result.state.x.dtype).eps)

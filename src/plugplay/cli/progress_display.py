@@ -47,7 +47,8 @@ class Display:
         self._parameters, self._quiet, self._done = parameters, quiet, first
         self._single = parameters.max_iter == 1
         self._figures = "" if first == 0 else f"resuming after iteration {first}"
-        self._spoke = time.monotonic()
+        self._spoke = self._began = time.monotonic()
+        self._level = 0
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -73,15 +74,16 @@ class Display:
         if self._quiet:
             return
         searching = self._parameters.tune is not None and self._done == 0
-        what = "choosing lambda" if searching else "denoising" if self._single else f"iteration {self._done + 1}"
-        self._show(f"{what}, {100 * done:.0f} %")
+        what = "choosing lambda" if searching else "denoising" if self._single else self._iteration(self._done + 1)
+        self._show(f"{what}, {100 * done:.0f} %{self._left_within(done)}")
 
     def update(self, state: State) -> None:
         """Show where the restoration stands after an iteration."""
         self._done = state.iteration
         if self._quiet:
             return
-        figures = f"iteration {state.iteration}, sigma {state.history.sigma[-1]:.4f}"
+        self._level = int(state.history.level[-1])
+        figures = f"{self._iteration(state.iteration)}, sigma {state.history.sigma[-1]:.4f}"
         if self._single:
             self._show(f"denoised with sigma {state.history.sigma[-1]:.4f}", share=1.0)
             return
@@ -89,6 +91,16 @@ class Display:
         if state.iteration >= MIN_ITERATIONS:
             figures += f", about {duration(left)} left"
         self._show(figures, share=spent / (spent + left) if spent + left > 0 else 1.0)
+
+    def _iteration(self, number: int) -> str:
+        return f"iteration {number}" if self._level == 0 else f"iteration {number} at half resolution"
+
+    def _left_within(self, done: float) -> str:
+        """Say how long the only call of a denoiser will still take, once it has been at work for a while."""
+        spent = time.monotonic() - self._began
+        if not self._single or done <= 0 or spent < PAUSE:
+            return ""
+        return f", about {duration(spent * (1 - done) / done)} left"
 
     def _show(self, figures: str, *, share: float | None = None) -> None:
         if self._bar is not None and self._task is not None:

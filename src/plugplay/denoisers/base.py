@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import EllipsisType
@@ -43,6 +44,8 @@ __all__ = [
     "Progress",
     "SessionDenoiser",
     "available",
+    "check_picklable",
+    "effort_of",
     "get",
     "min_sigma_of",
     "name_of",
@@ -145,6 +148,22 @@ def spatial_ndims_of(denoiser: object) -> tuple[int, ...]:
     ((2,), (2, 3))
     """
     return tuple(getattr(denoiser, "spatial_ndims", (2,)))
+
+
+def effort_of(denoiser: object, sigma: float) -> float:
+    """Return how long a call with this sigma takes, relative to others; 1 if the denoiser does not tell."""
+    own = getattr(denoiser, "effort", None)
+    return 1.0 if own is None else float(own(sigma))
+
+
+def check_picklable(denoiser: object, problem: str) -> None:
+    """Raise a `TypeError` that begins with `problem` and says what to do if a denoiser cannot be pickled."""
+    try:
+        pickle.dumps(denoiser)
+    except Exception as error:  # pickling raises what it likes
+        raise TypeError(
+            f"{problem} cannot ({error}): define it at the top of a module, or use one by its name"
+        ) from None
 
 
 def name_of(denoiser: object) -> str:

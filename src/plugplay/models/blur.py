@@ -116,6 +116,10 @@ class BlurModel(LinearGaussianModel):
         """Return the likelihood of a star field, which the denoiser sees on a stretch."""
         return StretchedTerm.build(self._masked_term(y), sky=sky, tau=tau)
 
+    def coarsened(self, factor: int) -> BlurModel | None:  # noqa: ARG002 - it is for those that can
+        """Return the model of an image whose pixels are `factor` times as wide; None if there is none."""
+        return None
+
     def _masked_term(self, y: ArrayLike) -> MaskedTerm:
         samples = self._samples(y)
         if self.mask is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.kernels import check_kernel
+from plugplay.kernels import check_kernel, coarsened_kernel
 from plugplay.models.blur import BlurModel, check_boundary, check_optional_mask
 
 if TYPE_CHECKING:
@@ -59,6 +59,15 @@ class Deblurring(BlurModel):
         object.__setattr__(self, "kernel", check_kernel(kernel))
         object.__setattr__(self, "boundary", check_boundary(boundary))
         object.__setattr__(self, "mask", check_optional_mask(mask, spatial_ndim=self.kernel.ndim))
+
+    def coarsened(self, factor: int) -> Deblurring | None:
+        """Return the model of the means of ``factor`` x ``factor`` pixels, exact for images that are constant on them.
+
+        Observed are then the means of the same pixels of y. None with a mask, whose pixels have no such means.
+        """
+        if self.mask is not None:
+            return None
+        return Deblurring(coarsened_kernel(self.kernel, factor), boundary=self.boundary)
 
     def _start(self, samples: FloatArray) -> FloatArray:
         return samples

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Traits",
     "check_model_protocol",
+    "coarsened",
     "constant_gain_of",
     "darkest_of",
     "declared_lipschitz",
@@ -152,6 +153,12 @@ def rule_traits(data_term: DataTerm, traits: Traits) -> Traits:
     if possible_range_of(data_term) is None or traits.spectrum is None:
         return traits
     return replace(traits, spectrum=np.zeros_like(traits.spectrum))
+
+
+def coarsened(model: Model, factor: int) -> Model | None:
+    """Return the model for pixels that are `factor` times as wide; None if the model has none or cannot tell."""
+    own = getattr(model, "coarsened", None)
+    return None if own is None else own(factor)
 
 
 def lower_bound_of(data_term: DataTerm) -> float:

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from plugplay.pnp.iterations import Iteration, Pass
     from plugplay.pnp.schedules import Schedule
 
-__all__ = ["Cancelled", "Driver"]
+__all__ = ["COARSE_FACTOR", "COARSE_TOLERANCE", "Cancelled", "Driver", "check_callback"]
+
+
+# The ratio of pixel widths from one grid to the next.
+COARSE_FACTOR = 2
+# What the last iterations on a coarse grid would change is changed again by the first ones on the next.
+COARSE_TOLERANCE = 3.0
 
 
 class Cancelled(Exception):  # noqa: N818 - nothing went wrong
@@ -58,6 +64,8 @@ class Driver:
     progress : callable, optional
         Called with the share of the denoiser's work that is done, by denoisers that tell; what it raises ends the
         iteration, and `Cancelled` the run.
+    level : int, optional
+        How much coarser the grid is than that of the image, for the history: 0 for the full resolution.
     """
 
     def __init__(
@@ -71,16 +79,49 @@ class Driver:
         quality: Callable[[FloatArray], float] | None = None,
         rtol: float | None = None,
         progress: Callable[[float], object] | None = None,
+        level: int = 0,
     ) -> None:
         _check_parts(data_term, denoiser, parameters.schedule)
-        self._data_term, self._iteration, self._parameters = data_term, iteration, parameters
+        self._level = level
+        self._denoiser, self._rtol, self._progress = denoiser, rtol, progress
+        self.data_term, self._iteration, self._parameters = data_term, iteration, parameters
         self.state = self._shown(self._first_state(start, parameters.schedule))
         self.status: Status | None = None
+        self._stopped = False
         self._quality = quality
         self._steps = open_steps(data_term, rtol)
         # Not a method of the driver, which would then wait for the garbage collector with all its arrays.
         self._denoise = _CheckedDenoiser(open_session(denoiser, progress), parameters.denoiser)
         self._problem = Problem(data_term, self._steps, self._denoise, parameters.lam, parameters.clip)
+
+    def coarser(
+        self,
+        data_term: DataTerm,
+        *,
+        lam: float,
+        schedule: Schedule,
+        start: FloatArray | State | None,
+        enlarge: Callable[[FloatArray], FloatArray],
+    ) -> Driver:
+        """Return a run on a grid one level coarser, with the same denoiser; `enlarge` brings its images to this one."""
+        quality = self._quality
+        return Driver(
+            data_term,
+            self._denoiser,
+            self._iteration,
+            replace(self._parameters, lam=lam, schedule=schedule, tol=COARSE_TOLERANCE * self._parameters.tol),
+            start=start,
+            quality=None if quality is None else lambda image: quality(enlarge(image)),
+            rtol=self._rtol,
+            progress=self._progress,
+            level=self._level + 1,
+        )
+
+    def begin(self, first: FloatArray, history: History, *, stopped: bool) -> None:
+        """Begin with a first guess that iterations on a coarser grid have led to; end there if they were `stopped`."""
+        state = self._first_state(first, self._parameters.schedule)
+        self.state = self._shown(replace(state, iteration=len(history), history=history))
+        self._stopped = stopped
 
     def states(self) -> Iterator[State]:
         """Iterate: yield the state after each iteration until the run ends, and then know its `status`."""
@@ -101,8 +142,7 @@ class Driver:
 
     def run(self, *, callback: Callable[[State], object] | None = None) -> Result:
         """Do all iterations; `callback` sees each state and may raise ``StopIteration`` to end the run."""
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be callable with a State; got {callback!r}")
+        check_callback(callback)
         for state in self.states():
             if callback is not None:
                 try:
@@ -119,12 +159,20 @@ class Driver:
         return Result(state.image, status, state.history, self._parameters, state, warnings_of(self._steps))
 
     def _ended(self, figures: list[Figures]) -> Status | None:
+        if self._stopped:
+            return Status.STOPPED
         parameters = self._parameters
-        if figures and _settled(figures[-1], parameters):
+        last = self._last(figures)
+        if last is not None and _settled(last, parameters):
             return Status.CONVERGED
-        if figures and self._problem.sigma(self.state.rho) < parameters.last_sigma:
+        if last is not None and self._problem.sigma(self.state.rho) < parameters.last_sigma:
             return Status.FINISHED
-        return Status.MAX_ITERATIONS if self.state.iteration >= parameters.max_iter else None
+        elsewhere = sum(row.level != self._level for row in figures)
+        return Status.MAX_ITERATIONS if self.state.iteration - elsewhere >= parameters.max_iter else None
+
+    def _last(self, figures: list[Figures]) -> Figures | None:
+        """Return the figures of the last iteration on this grid."""
+        return figures[-1] if figures and figures[-1].level == self._level else None
 
     def _advanced(self, figures: list[Figures]) -> State:
         """Do one iteration and append its figures."""
@@ -134,9 +182,11 @@ class Driver:
         for array in (made.x, made.v, made.u):
             array.setflags(write=False)
         after = self._shown(replace(before, iteration=before.iteration + 1, x=made.x, v=made.v, u=made.u))
-        previous = figures[-1].delta if figures else None
+        previous = self._last(figures)
         figures.append(self._measured(made, before, after, began))
-        rho = self._parameters.schedule.next_rho(before.rho, figures[-1].delta, previous)
+        rho = self._parameters.schedule.next_rho(
+            before.rho, figures[-1].delta, None if previous is None else previous.delta
+        )
         return replace(after, rho=rho, history=History.of(figures))
 
     def _measured(self, made: Pass, before: State, after: State, began: float) -> Figures:
@@ -148,23 +198,24 @@ class Driver:
             dx=dx,
             dv=dv,
             du=du,
-            fidelity=self._data_term.value(made.x),
+            fidelity=self.data_term.value(made.x),
             seconds=time.perf_counter() - began,
             model_move=made.model_move,
             denoiser_move=made.denoiser_move,
             clip_move=made.clip_move,
             dual=made.dual,
             psnr=math.nan if self._quality is None else self._quality(after.image),
+            level=float(self._level),
         )
 
     def _first_state(self, start: ArrayLike | State | None, schedule: Schedule) -> State:
-        shape = tuple(self._data_term.shape)
+        shape = tuple(self.data_term.shape)
         if isinstance(start, State):
             for name in ("x", "v", "u"):
                 check_same_shape(getattr(start, name), shape, f"start.{name}", "the unknown image")
             return start
         if start is None:
-            first = _any_rank(self._data_term.start(), "data_term.start()")
+            first = _any_rank(self.data_term.start(), "data_term.start()")
         else:
             first = _any_rank(numeric_array(start, "start"), "start")
             check_same_shape(first, shape, "start", "the unknown image")
@@ -172,7 +223,7 @@ class Driver:
 
     def _shown(self, state: State) -> State:
         """Return the state with the image that it shows, which cannot be written to."""
-        image = self._data_term.crop(self._iteration.image(state)).view()
+        image = self.data_term.crop(self._iteration.image(state)).view()
         image.setflags(write=False)
         return replace(state, image=image)
 
@@ -204,6 +255,12 @@ class _CheckedDenoiser:
             raise ValueError(f"{where} returned NaN or infinite values for a finite image")
         with np.errstate(over="ignore"):  # too large for single precision: the iteration sees it explode
             return output.astype(noisy.dtype, copy=True)
+
+
+def check_callback(callback: object) -> None:
+    """Refuse what cannot be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable with a State; got {callback!r}")
 
 
 def _settled(last: Figures, parameters: Parameters) -> bool:

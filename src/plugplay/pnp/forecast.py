@@ -6,6 +6,10 @@ inpainting of four images with three denoisers) they ended where delta was about
 trend of delta itself is the better guide. The forecast goes from one to the other. From the fourth iteration on the
 iterations left were right within 30 % or one iteration in 96 % of all cases on those runs, and in 95 % on 48 runs with
 four other images and other kernels.
+
+A run that begins on a coarser grid (`plugplay.levels`) is foretold in two parts. The full one needs about as many
+iterations as sigma does to fall to where runs end, and an iteration with four times as many pixels takes four times as
+long.
 """
 
 from __future__ import annotations
@@ -13,6 +17,9 @@ from __future__ import annotations
 import math
 import statistics
 from typing import TYPE_CHECKING
+
+from plugplay.denoisers.base import effort_of
+from plugplay.pnp.driver import COARSE_FACTOR, COARSE_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,20 +34,54 @@ LAST_RATIO = 0.2
 # How many iterations make a trend, and how many the time of the next.
 TREND = 8
 RECENT = 5
+# What an iteration takes beside the denoiser, relative to a call of it with tiny noise.
+MODEL_WORK = 0.35
 # The trend of delta counts for half when delta is ten to this power times the tolerance.
 NEAR = 0.3
 
 
 def seconds_left(history: History, parameters: Parameters) -> float:
     """Return the seconds that a run will still take."""
-    each = statistics.median(map(float, history.seconds[-RECENT:]))
-    left = iterations_left(
-        [float(value) for value in history.delta],
-        [float(value) for value in history.sigma],
-        tol=parameters.tol,
-        max_iter=parameters.max_iter,
-    )
-    return each * left
+    level = int(history.level[-1])
+    here = history.at_level(level)
+    delta, sigma = here.delta.tolist(), here.sigma.tolist()
+    # Iterations are as long as their calls of the denoiser, and a part that is always the same.
+    spent = [second / _work(value, parameters) for second, value in zip(here.seconds.tolist(), sigma, strict=True)]
+    each = statistics.median(spent[-RECENT:])
+    tol = parameters.tol if level == 0 else COARSE_TOLERANCE * parameters.tol
+    left = iterations_left(delta, sigma, tol=tol, max_iter=parameters.max_iter)
+    fall = sigma[-1] / sigma[-2] if len(sigma) > 1 else 1.0
+    seconds: float = each * _work_of(left, sigma[-1] * fall, fall, parameters)
+    if level > 0:  # both levels begin with the same sigma
+        seconds += each * COARSE_FACTOR**2 * _work_of(full_iterations(sigma[0], parameters), sigma[0], fall, parameters)
+    return seconds
+
+
+def _work(sigma: float, parameters: Parameters) -> float:
+    return MODEL_WORK + effort_of(parameters.prepared, sigma)
+
+
+def _work_of(iterations: float, sigma: float, fall: float, parameters: Parameters) -> float:
+    """Return the work of some iterations, whose sigma begins with this and falls by a factor."""
+    whole = math.floor(iterations)
+    done = math.fsum(_work(sigma * fall**k, parameters) for k in range(whole))
+    return done + (iterations - whole) * _work(sigma * fall**whole, parameters)
+
+
+def full_iterations(first_sigma: float, parameters: Parameters) -> float:
+    """Return about how many iterations a run needs in all.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from plugplay.pnp.schedules import Monotone
+    >>> full_iterations(0.2, SimpleNamespace(schedule=Monotone(1e-3, 2.0), tol=1e-3, max_iter=40))
+    12
+    """
+    schedule = parameters.schedule
+    growth = schedule.next_rho(schedule.rho0, delta=1.0, previous_delta=None) / schedule.rho0
+    left = _by_sigma((first_sigma, first_sigma / math.sqrt(growth)), parameters.tol)
+    return parameters.max_iter if left is None else min(math.ceil(left) + 2, parameters.max_iter)
 
 
 def iterations_left(delta: Sequence[float], sigma: Sequence[float], *, tol: float, max_iter: int) -> float:

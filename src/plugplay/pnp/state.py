@@ -102,6 +102,10 @@ class History(Fingerprinted):
     def __len__(self) -> int:
         return len(self.rho)
 
+    def at_level(self, level: int) -> History:
+        """Return the iterations that were done on one grid; 0 is the full resolution."""
+        return History(**{f.name: _read_only(getattr(self, f.name)[self.level == level]) for f in fields(Figures)})
+
     def iterations(self) -> list[Figures]:
         """Return the single iterations."""
         names = [f.name for f in fields(Figures)]

@@ -34,6 +34,9 @@ across, and 0.15 where more than half of all pixels are missing, which are then 
 **Gamma.** rho grows by a third an iteration, sigma falls by 1.15: 20 to 35 calls of the denoiser from first to last.
 If fewer iterations are allowed than that takes, rho grows faster, so that the run ends where it should.
 
+Where the run begins from the result on a coarser grid (`plugplay.levels`), rho grows by 1.8 an iteration, and lambda is
+a fifth larger: what is denoised less often is denoised more.
+
 **Half-quadratic splitting** has no multiplier that hands anything back: lambda is 0.23 s², and sigma falls from
 49/255 to s, evenly on a logarithmic scale, in a dozen iterations.
 
@@ -74,6 +77,7 @@ FIRST_SIGMA_PER_MISSING = 0.06
 FIRST_SIGMAS = (0.2, 1.5)
 WIDE_HOLES_FIRST_SIGMA, SCATTERED_FIRST_SIGMA = 0.2, 0.15
 GAMMA = 1.33
+STEEP_GAMMA, STEEP_LAMBDA = 1.8, 1.2
 TOLERANCE = 1e-3
 MAX_ITER = 40
 # Runs that converge do so near this multiple of the noise.
@@ -132,6 +136,8 @@ class Case:
         Whether plain denoising may be a single call of the denoiser.
     min_sigma : float
         The level below which the denoiser no longer improves an image.
+    steep : bool
+        Whether rho grows faster, because the run begins from the result of a coarser one, or is that coarser one.
     """
 
     traits: Traits
@@ -142,6 +148,7 @@ class Case:
     max_iter: int | None = None
     one_step: bool = True
     min_sigma: float = 0.0
+    steep: bool = False
 
 
 def choose(case: Case, *, lam: float | None = None) -> Choice:
@@ -181,6 +188,8 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
         gamma = _gamma_within(limit, first_sigma, last_sigma)
     else:
         weight = _lambda_per_variance(traits, floor) * floor**2
+        if case.steep:
+            weight, gamma = STEEP_LAMBDA * weight, STEEP_GAMMA
     lam = case.strength * weight if lam is None else lam
     last_sigma = max(last_sigma, case.min_sigma)
     if max_iter is not None:

@@ -45,8 +45,9 @@ RAISE = 1.6
 # else has spoken against already.
 MAX_RINGING, MAX_SUSPECTED_RINGING = 0.2, 0.04
 MAX_DUAL_PER_MOVE = 2.0
-# The iterations in which the multiplier tells most, counted from 0. Later, saturated places raise it in sound runs too.
-TELLING = slice(4, 12)
+# Where the multiplier tells most: between these shares of the first sigma. Later, saturated places raise it in sound
+# runs too.
+TELLING = (0.21, 0.58)
 MIN_NOISINESS = 3.0
 MIN_CLEANING = 2.0
 # A residual this far above the assumed noise means that the model does not explain the data.
@@ -108,8 +109,10 @@ class Watch:
         """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
         if not self.bounded:
             return False
-        dual, move = history.dual[TELLING], history.denoiser_move[TELLING]
-        return bool(np.any(dual > MAX_DUAL_PER_MOVE * move))
+        full = history.at_level(0)
+        share = full.sigma / full.sigma[:1]
+        telling = (share >= TELLING[0]) & (share <= TELLING[1])
+        return bool(np.any((full.dual > MAX_DUAL_PER_MOVE * full.denoiser_move)[telling]))
 
     def suggests(self, state: State, x: FloatArray) -> Raise | None:
         """Return the noise that a run suggests, if it is more than was assumed; x is its image on the whole domain."""

@@ -20,11 +20,17 @@ __all__ = ["BM3D"]
 LIFETIME = 12
 """Calls of a session after which groups are searched for anew: the image has become another one by then."""
 
-NOISE_CHANGE = 2.2
+NOISE_CHANGE = 3.5
 """The factor by which the noise may change before groups are searched for anew: the limit of similarity follows it."""
 
 MIN_THIRD_SIGMA = 1 / 255
 """The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
+
+COARSE_GRIDS = ((0.06, 6), (0.01, 4))
+"""The noise, for images on [0, 1], above which reference blocks of a restoration are so far apart, at least.
+
+What the denoiser does while sigma is large decides coarse structure only, and its small losses are made up for later.
+"""
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
 
@@ -162,6 +168,19 @@ class BM3D:
             workers=workers if self.workers is None else self.workers,
         )
 
+    def effort(self, sigma: float) -> float:
+        """Return about how long a call within a restoration takes, relative to one with tiny noise.
+
+        Examples
+        --------
+        >>> BM3D(purpose="restoration").effort(0.02), BM3D().effort(0.02)
+        (0.5625, 1.0)
+        """
+        if self.purpose != "restoration" or self._stages != 2:
+            return 1.0
+        profile = profile_for(self.profile, 2, "restoration")
+        return (profile.final.step / profile.on_grid(grid_step(sigma)).final.step) ** 2
+
     def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
 
@@ -208,6 +227,10 @@ class BM3D:
 
         return denoise
 
+    @property
+    def _stages(self) -> int:
+        return self.stages or (3 if self.profile == "high" and self.noise_spectrum is None else 2)
+
     def _denoise(
         self, image: FloatArray, sigma: float, memory: Memory | None = None, progress: Progress | None = None
     ) -> FloatArray:
@@ -219,9 +242,11 @@ class BM3D:
                 progress(1.0)
             return image.copy()
         spectrum = None if self.noise_spectrum is None else compact_spectrum(self.noise_spectrum)
-        stages = self.stages or (3 if self.profile == "high" and spectrum is None else 2)
+        stages = self._stages
         profile = profile_for(self.profile, stages if sigma >= MIN_THIRD_SIGMA else 2, self.purpose or "denoising")
         profile = replace(profile, spectrum=spectrum)
+        if memory and self.purpose == "restoration" and stages == 2:
+            profile = profile.on_grid(grid_step(sigma))
         groups = memory.groups_for(sigma, profile) if memory else None
         try:
             return denoise_image(image, sigma, profile, workers=workers, groups=groups, progress=progress)
@@ -230,6 +255,17 @@ class BM3D:
             if memory:
                 memory.forget()
             raise
+
+
+def grid_step(sigma: float) -> int:
+    """Return how far apart reference blocks are at least within a restoration.
+
+    Examples
+    --------
+    >>> grid_step(0.1), grid_step(0.02), grid_step(0.001)
+    (6, 4, 1)
+    """
+    return next((step for limit, step in COARSE_GRIDS if sigma > limit), 1)
 
 
 def _part(progress: Progress | None, index: int, count: int) -> Progress | None:

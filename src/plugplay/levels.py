@@ -1,0 +1,136 @@
+"""Coarse to fine: the same problem with pixels twice as wide, whose result is where the full one begins.
+
+While sigma is large, the loop decides structure that a grid with a quarter of the pixels can hold as well. What carries
+over is the image, not sigma: with the sigma that the coarse run has reached, detail that it could not hold would never
+come back. The full run therefore begins with the first sigma again, but with the structure decided, and rho may grow
+faster than from a blurred image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray
+from plugplay.models.description import coarsened, entered, possible_range_of, traits_of
+from plugplay.models.operators.interpolation import bicubic_upsample
+from plugplay.pnp.driver import COARSE_FACTOR as FACTOR
+from plugplay.pnp.results import Status
+from plugplay.pnp.state import State
+from plugplay.tuning.rules import choose
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.models.base import DataTerm, Model
+    from plugplay.pnp.driver import Driver
+    from plugplay.traits import Traits
+    from plugplay.tuning.rules import Case
+
+__all__ = ["Coarse", "coarse_of", "is_coarse"]
+
+# Images below this many pixels along an axis are restored at once; there is little to save.
+MIN_SIDE = 128
+# Interpolation sees so many pixels beyond the frame.
+_MARGIN = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Coarse:
+    """The problem on the coarse grid.
+
+    Attributes
+    ----------
+    data_term : DataTerm
+        f for means of `FACTOR` x `FACTOR` pixels.
+    traits : Traits
+        Of the model that it comes from.
+    frame : tuple of int
+        Spatial shape of the full image.
+    """
+
+    data_term: DataTerm
+    traits: Traits
+    frame: tuple[int, ...]
+
+    def driver(self, case: Case, full: Driver, start: FloatArray | State | None) -> Driver:
+        """Return the run on the coarse grid, given the case of the full one and its driver."""
+        # The mean of n pixels has a noise that is lower by the root of n.
+        own = replace(case, traits=self.traits, noise=case.noise / FACTOR ** (len(self.frame) / 2))
+        choice = choose(own)
+        return full.coarser(
+            self.data_term, lam=choice.lam, schedule=choice.schedule, start=start, enlarge=self.enlarged
+        )
+
+    def hand_over(self, before: Driver, full: Driver) -> None:
+        """Let the full run begin where the coarse one has ended; if that was stopped, it ends there."""
+        if len(before.state.history):
+            first = entered(full.data_term, self.enlarged(before.state.image))
+            full.begin(first, before.state.history, stopped=before.status is Status.STOPPED)
+
+    def shown(self, state: State) -> State:
+        """Return a state of the coarse run with an image that has the size of the full one."""
+        image = state.image
+        for axis in range(len(self.frame)):
+            image = np.repeat(image, FACTOR, axis=axis)
+        return replace(state, image=self._framed(image))
+
+    def enlarged(self, image: FloatArray) -> FloatArray:
+        """Return an image of the coarse frame, interpolated to the full one."""
+        spatial = len(self.frame)
+        widths = [(_MARGIN, _MARGIN)] * spatial + [(0, 0)] * (image.ndim - spatial)
+        # A coarse pixel lies in the middle of those that it is the mean of.
+        large = bicubic_upsample(np.pad(image, widths, mode="symmetric"), FACTOR, ((FACTOR - 1) / 2,) * spatial)
+        inner = slice(_MARGIN * FACTOR, -_MARGIN * FACTOR)
+        return self._framed(large[(inner,) * spatial])
+
+    def _framed(self, image: FloatArray) -> FloatArray:
+        """Repeat the last row and column where the full image has one more."""
+        missing = [(0, long - short) for long, short in zip(self.frame, image.shape, strict=False)]
+        if not any(more for _, more in missing):
+            return image
+        return np.pad(image, missing + [(0, 0)] * (image.ndim - len(missing)), mode="edge")
+
+
+def coarse_of(y: NDArray[Any], model: Model, traits: Traits, data_term: DataTerm, noise: object) -> Coarse | None:
+    """Return the problem on the coarse grid; None if it is too small, or if the model cannot be made coarser.
+
+    Parameters
+    ----------
+    y : array
+        The observation on the working scale.
+    model : Model
+        What it was observed with.
+    traits : Traits
+        What the model says about itself.
+    data_term : DataTerm
+        The problem on the full grid; stretched values have no means.
+    noise : object
+        The noise, as users know it; only that of a uniform and white one is known for the means of pixels.
+    """
+    if not isinstance(noise, int | float) or possible_range_of(data_term) is not None:
+        return None
+    frame = y.shape[: traits.spatial_ndim]
+    if traits.spatial_ndim != 2 or min(frame) < MIN_SIDE or traits.decimation > 1:
+        return None
+    coarser = coarsened(model, FACTOR)
+    if coarser is None:
+        return None
+    means = _means(y, len(frame))
+    return Coarse(coarser.data_term(means), traits_of(coarser, means, spatial_ndim=len(frame)), frame)
+
+
+def is_coarse(start: object) -> bool:
+    """Tell whether a first guess is a state on the coarse grid."""
+    return isinstance(start, State) and len(start.history) > 0 and bool(start.history.level[-1] > 0)
+
+
+def _means(y: FloatArray, spatial: int) -> FloatArray:
+    """Return the means of `FACTOR` pixels along each spatial axis; what is left over at the end is dropped."""
+    for axis in range(spatial):
+        count = y.shape[axis] // FACTOR
+        parts = [np.take(y, np.arange(count) * FACTOR + k, axis=axis) for k in range(FACTOR)]
+        y = sum(parts[1:], start=parts[0]) / y.dtype.type(FACTOR)
+    return y
