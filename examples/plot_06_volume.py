@@ -23,26 +23,26 @@ def show(images, **options):
 
 
 z, y, x = np.indices((40, 72, 72)).astype(float)
-volume = np.zeros(z.shape)
+radius = np.sqrt((1.6 * (z - 20)) ** 2 + (y - 36) ** 2 + (x - 36) ** 2)
+volume = 0.7 * (np.abs(radius - 25) < 2.5)
 rng = np.random.default_rng(0)
-for centre in rng.uniform(8, (32, 64, 64), (25, 3)):
-    volume += 0.8 * (np.sqrt((z - centre[0]) ** 2 + (y - centre[1]) ** 2 + (x - centre[2]) ** 2) < 2.5)
-radius = np.sqrt((1.4 * (z - 20)) ** 2 + (y - 36) ** 2 + (x - 36) ** 2)
-volume = np.clip(volume + 0.5 * (np.abs(radius - 22) < 1.5), 0, 1).astype(np.float32)
+for place in rng.uniform((10, 18, 18), (30, 54, 54), (40, 3)):
+    volume += np.sqrt((z - place[0]) ** 2 + (y - place[1]) ** 2 + (x - place[2]) ** 2) < 3.2
+volume = np.clip(volume, 0, 1).astype(np.float32)
 
 # %%
-# The point spread function: 2.5 pixels along z, 1 pixel across.
+# The point spread function: 2 pixels along z, 1 pixel across.
 
-along = np.exp(-(np.arange(-6, 7) ** 2) / (2 * 2.5**2))
+along = np.exp(-(np.arange(-6, 7) ** 2) / (2 * 2.0**2))
 psf = along[:, None, None] * pp.kernels.gaussian(7, sigma=1.0)[None]
 psf /= psf.sum()
 microscope = pp.models.Deblurring(psf)
-seen = microscope.simulate(volume, noise=0.02, rng=1)
+seen = microscope.simulate(volume, noise=0.01, rng=1)
 
 # %%
 # Total variation is made for volumes; other denoisers are used on slices in all three directions.
 
-result = pp.restore(seen, microscope, denoiser="tv", noise=0.02)
+result = pp.restore(seen, microscope, denoiser="tv", noise=0.01)
 print(result.status.name, len(result.history), "iterations")
 
 _ = show(

@@ -29,11 +29,11 @@ def show(images, **options):
 page = data.page()[20:148, 60:188] / 255
 coin = data.coins()[10:58, 300:348] / 255
 disk = np.hypot(*(np.indices(coin.shape) - 23.5)) < 22
-sensor = pp.models.SinglePhoton(1, gain=0.4)
+sensor = pp.models.SinglePhoton(1, gain=1.5)
 bits = []
 for t in range(96):
-    scene, left = page.copy(), 5 + int(0.7 * t)
-    scene[40:88, left : left + 48][disk] = 0.25 + 0.7 * coin[disk]
+    scene, left = page.copy(), 12 + int(0.5 * t)
+    scene[40:88, left : left + 48][disk] = 0.6 * coin[disk] ** 2
     bits.append(sensor.simulate(scene, rng=t))
 bits = np.stack(bits)
 print(bits.shape, f"{bits.mean():.3f} ones in a frame")
@@ -41,8 +41,8 @@ print(bits.shape, f"{bits.mean():.3f} ones in a frame")
 # %%
 # Each image of the video is made of 24 frames; the windows overlap.
 
-video = [pp.single_photon(bits[t : t + 24], oversampling=1, gain=0.4).image for t in (0, 24, 48, 72)]
-everything = pp.single_photon(bits, oversampling=1, gain=0.4).image
+video = [pp.single_photon(bits[t : t + 24], oversampling=1, gain=1.5).image for t in (0, 24, 48, 72)]
+everything = pp.single_photon(bits, oversampling=1, gain=1.5).image
 _ = show(
     {
         "one frame": bits[0],

@@ -45,12 +45,13 @@ hdu.header["BUNIT"], hdu.header["OBJECT"] = "adu", "simulated field"
 hdu.writeto(folder / "field.fits")
 
 # %%
-# Read, restore, write: in the units of the file, with its header.
+# Read, restore, write: in the units of the file, with its header. The noise grows with the signal, and total variation
+# rings less around points than BM3D.
 
 file = pp.io.read(folder / "field.fits")
 with np.errstate(invalid="ignore"):
     good = np.isfinite(file.pixels) & (file.pixels < 1190)
-result = pp.deblur(file.pixels, psf, mask=good)
+result = pp.deblur(file.pixels, psf, mask=good, denoiser="tv", noise=pp.PoissonGaussian())
 print(result.status.name, *result.warnings, sep="\n")
 result.save(folder / "sharp.fits", like=folder / "field.fits")
 print(fits.getheader(folder / "sharp.fits")["OBJECT"])
@@ -61,7 +62,7 @@ print(fits.getheader(folder / "sharp.fits")["OBJECT"])
 
 def stretched(image):
     """Show faint and bright together."""
-    return np.arcsinh((np.nan_to_num(image, nan=0.0) - 190) / 20) / np.arcsinh(2000 / 20)
+    return np.arcsinh((np.nan_to_num(image, nan=0.0) - 170) / 40) / np.arcsinh(2000 / 40)
 
 
 _ = show(

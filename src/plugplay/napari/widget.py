@@ -16,7 +16,6 @@ from magicgui.widgets import (
     ProgressBar,
     PushButton,
     SpinBox,
-    create_widget,
 )
 from napari.layers import Image, Labels
 from napari.qt.threading import create_worker
@@ -46,15 +45,15 @@ class RestoreWidget(Container):
     """
 
     def __init__(self, napari_viewer: Viewer) -> None:
-        self._viewer = napari_viewer
-        self.layer = create_widget(annotation=Image, label="layer")
+        object.__setattr__(self, "_viewer", napari_viewer)  # a container is no container before its own __init__
+        self.layer = ComboBox(choices=self._layers_of(Image), label="layer")
         self.task = ComboBox(choices=TASKS, value="denoise", label="what happened")
         self.task.tooltip = "noise only, a blur, missing pixels, or a lower resolution"
         self.kernel = ComboBox(choices=KERNELS, value="gaussian", label="kernel")
         self.size = FloatSlider(value=2.0, min=0.3, max=30.0, step=0.1, label="size (pixels)")
         self.angle = FloatSlider(value=0.0, min=0.0, max=180.0, step=1.0, label="angle (degrees)")
-        self.psf = create_widget(annotation=Image, label="PSF")
-        self.missing = create_widget(annotation=Labels, label="missing pixels")
+        self.psf = ComboBox(choices=self._layers_of(Image), label="PSF")
+        self.missing = ComboBox(choices=self._layers_of(Labels), label="missing pixels")
         self.factor = SpinBox(value=2, min=2, max=8, label="factor")
         self.denoiser = ComboBox(choices=sorted(pp.denoisers.available()), value="bm3d", label="denoiser")
         self.estimate = CheckBox(value=True, text="estimate the noise")
@@ -106,6 +105,14 @@ class RestoreWidget(Container):
         self._viewer.layers.events.removed.connect(self.reset_choices)
         self.reset_choices()
         self._arrange()
+
+    def _layers_of(self, kind: type) -> Callable[[Any], list[Any]]:
+        """Return the choices of a combo box: the layers of this kind, as they are when it is asked."""
+
+        def choices(_: Any) -> list[Any]:
+            return [layer for layer in self._viewer.layers if isinstance(layer, kind) and layer.name != PREVIEW_NAME]
+
+        return choices
 
     def restore(self) -> None:
         """Restore the whole layer; the result is a new one."""
