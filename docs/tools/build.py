@@ -39,7 +39,11 @@ class _Page(HTMLParser):
 
 def broken(site: Path) -> list[str]:
     """Return what is wrong with the links of a site: targets that are not there, and files of other places."""
-    pages = {path: _Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {
+        path: _Page(path.read_text(encoding="utf-8"))
+        for path in sorted(site.rglob("*.html"))
+        if "_static" not in path.parts
+    }
     found = []
     for path, page in pages.items():
         name = path.relative_to(site)

@@ -110,7 +110,7 @@ class RestoreWidget(Container):
         """Return the choices of a combo box: the layers of this kind, as they are when it is asked."""
 
         def choices(_: Any) -> list[Any]:
-            return [layer for layer in self._viewer.layers if isinstance(layer, kind) and layer.name != PREVIEW_NAME]
+            return [layer for layer in self._viewer.layers if layer.name != PREVIEW_NAME and isinstance(layer, kind)]
 
         return choices
 
@@ -125,8 +125,10 @@ class RestoreWidget(Container):
         if layer is None:
             self.message.value = "choose an image layer"
             return
-        index, corner = self._visible(layer)
-        self._start(layer, np.asarray(layer.data[index]), index, lambda outcome: self._show(layer, outcome, corner))
+        index, corner = self._visible_part(layer)
+        self._start(
+            layer, np.asarray(layer.data[index]), index, lambda outcome: self._show_preview(layer, outcome, corner)
+        )
 
     def cancel(self) -> None:
         """End what is running, as soon as it looks."""
@@ -212,7 +214,7 @@ class RestoreWidget(Container):
         options = self._placement(layer, outcome)
         self._viewer.add_image(outcome.image, name=f"{layer.name} ({outcome.metadata['task']})", **options)
 
-    def _show(self, layer: Any, outcome: Outcome, corner: tuple[int, ...]) -> None:
+    def _show_preview(self, layer: Any, outcome: Outcome, corner: tuple[int, ...]) -> None:
         if PREVIEW_NAME in self._viewer.layers:
             self._viewer.layers.remove(PREVIEW_NAME)
         chosen = self._viewer.layers.selection.active
@@ -231,7 +233,7 @@ class RestoreWidget(Container):
             options |= {"colormap": layer.colormap.name, "contrast_limits": tuple(layer.contrast_limits)}
         return options
 
-    def _visible(self, layer: Any) -> tuple[tuple[Any, ...], tuple[int, int]]:
+    def _visible_part(self, layer: Any) -> tuple[tuple[Any, ...], tuple[int, int]]:
         """Return the index of the visible plane, at most `PREVIEW` pixels a side, and its first pixel."""
         shape = layer.data.shape[:-1] if layer.rgb else layer.data.shape
         steps = tuple(self._viewer.dims.current_step)[-len(shape) :]
