@@ -80,7 +80,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 4,
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "tango",

@@ -42,7 +42,7 @@ def widget_for(viewer, **settings):
     return widget
 
 
-def wait(application, condition, seconds=60):
+def wait(application, condition, seconds=300):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "nothing happened"
