@@ -156,7 +156,7 @@ def test_the_command_restores_a_store_and_tells(run, tmp_path, noisy):
     store(tmp_path / "y.zarr", noisy, shard=64)
     words = ("denoise", tmp_path / "y.zarr", "-o", tmp_path / "x.zarr", "--denoiser", "gaussian", "--noise", "0.1")
     told = run(*words, "--dry-run", "--memory", "2G").stdout
-    assert "170 x 200, uint16, 1 tiles of 1024 x 1024 with a halo of 32" in told
+    assert "170 x 200, uint16, 1 tile of 192 x 256 with a halo of 32" in told
     assert " GiB, about " in told
     done = run(*words, "--json")
     assert done.returncode == 0, done.stderr
@@ -206,3 +206,24 @@ def test_a_tile_that_fails_is_named_and_the_rest_is_kept(tmp_path, noisy):
     shutil.copy(tmp_path / "chunk", chunk)
     parts.run(Serial(1), RECIPE)
     within_one(zarr.open_array(str(tmp_path / "x.zarr"), mode="r")[...], pp.denoise(noisy, **OPTIONS).image)
+
+
+def test_pages_of_a_stack_are_tasks_with_their_own_or_shared_parameters(run, tmp_path, noisy):
+    stack = np.stack([noisy, noisy // 2 + 9000, noisy[::-1]])
+    tifffile.imwrite(tmp_path / "y.tif", stack, metadata={"axes": "ZYX"}, ome=True)
+    words = ("denoise", tmp_path / "y.tif", "--denoiser", "tv", "-o")
+    assert run(*words, tmp_path / "serial.tif", "--on", "serial").returncode == 0
+    done = run(*words, tmp_path / "parts.tif", "--on", "processes:2", "--json")
+    assert done.returncode == 0, done.stderr
+    made = tifffile.imread(tmp_path / "parts.tif")
+    np.testing.assert_array_equal(made, tifffile.imread(tmp_path / "serial.tif"))
+    with tifffile.TiffFile(tmp_path / "parts.tif") as file:
+        assert file.is_ome
+        assert file.series[0].axes == "ZYX"
+    # Half the contrast has half the noise, unless all pages share one level.
+    source = opened(tmp_path / "y.tif")
+    target = tmp_path / "x.npy"
+    shared = Parts.of(source, target, pp.models.Denoising(), {"denoiser": "gaussian"}, slots=1)
+    shared.run(Serial(1), RECIPE)
+    level = shared.choices.parameters.noise
+    within_one(np.load(target)[1], pp.denoise(stack[1], denoiser="gaussian", noise=level).image)

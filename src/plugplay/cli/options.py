@@ -202,6 +202,14 @@ class ImageCommon(Common):
         Tuning | None,
         typer.Option(help="Refine lambda by Stein's risk estimate: ten more restorations.", rich_help_panel=_RUN),
     ] = None
+    shared_parameters: Annotated[
+        bool,
+        typer.Option(
+            "--shared-parameters",
+            help="Noise and parameters once for all pages of a stack, not for each.",
+            rich_help_panel=_RUN,
+        ),
+    ] = False
     seed: Annotated[int, typer.Option(min=0, help="Random seed of --tune.", rich_help_panel=_RUN)] = 0
     crop: Annotated[
         str | None,

@@ -58,8 +58,28 @@ class PartsTask:
             return False
         if ".zarr" in (job.source.suffix.lower(), job.target.suffix.lower()) or job.source.is_dir():
             return True
-        large = self.memory is not None and self.task.needs(job) > self.memory
-        return large and job.source.suffix.lower() in _ENDINGS and job.target.suffix.lower() in _ENDINGS
+        if not {job.source.suffix.lower(), job.target.suffix.lower()} <= set(_ENDINGS):
+            return False
+        if self.memory is not None and self.task.needs(job) > self.memory:
+            return True
+        return self._is_stack(job.source)
+
+    def _is_stack(self, source: Path) -> bool:
+        """Tell whether the pages of a stack are tasks: if they share parameters, or there are workers for them."""
+        from plugplay.io import ImageFileError
+        from plugplay.scale import Adaptive
+        from plugplay.scale.stores import opened
+
+        settings = self.task.settings
+        several = not isinstance(self.crew, Adaptive) and self.crew.slots > 1
+        if settings.crop is not None or settings.reference is not None or self.task.plot is not None:
+            return False
+        if not (settings.shared_parameters or several):
+            return False
+        try:
+            return opened(source).layout.pages > 1
+        except (ImageFileError, OSError):
+            return False
 
     def __call__(self, job: Job) -> Outcome:
         """Restore an image in parts; whatever goes wrong concerns this one only."""
@@ -94,7 +114,7 @@ class PartsTask:
         memory = self.crew.slots * parts.bytes_per_tile / 2**30
         return (
             f"would restore {job.source_name} -> {job.target_name}, {width} x {height}, {layout.dtype}{pages}, "
-            f"{len(grid)} tiles of {grid.core[1]} x {grid.core[0]} with a halo of {grid.halo}, {self.crew.slots} at a "
+            f"{len(grid)} tile{'s' * (len(grid) > 1)} of {grid.core[1]} x {grid.core[0]} with a halo of {grid.halo}, {self.crew.slots} at a "
             f"time in {memory:.1f} GiB, about {duration(seconds)}"
         )
 
@@ -160,6 +180,7 @@ class PartsTask:
             mask=None if mask is None else opened(mask),
             dtype=self.task.sink.dtype,
             always_masked=verb.name == "inpaint",
+            pages="shared" if settings.shared_parameters else "own",
         )
 
 

@@ -77,6 +77,7 @@ class Settings:
     seed: int = 0
     data_range: tuple[float, float] | None = None
     linear: Literal["auto", "on", "off"] = "auto"
+    shared_parameters: bool = False
     crop: tuple[int, int, int, int] | None = None
     workers: int | None = field(default=None, metadata={"decides": False})
     limit: int | None = field(default=None, metadata={"decides": False})
@@ -104,6 +105,7 @@ class Settings:
             tol=common.tol,
             tune=None if image is None or image.tune is None else image.tune.value,
             seed=0 if image is None else image.seed,
+            shared_parameters=image is not None and image.shared_parameters,
             data_range=None if image is None else data_range(image.data_range),
             linear="auto" if image is None else image.linear.value,
             crop=None if image is None else crop_box(image.crop),

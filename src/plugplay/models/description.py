@@ -177,10 +177,13 @@ def reach_of(model: Model) -> int:
     return 0 if kernel is None else -(-max(np.shape(kernel)) // (2 * factor_of(model)))
 
 
-def part_of(model: Model, observed: NDArray[np.bool_] | None) -> Model:
-    """Return the model for a part of an image, in which these pixels were observed, and beyond which there is more."""
+def part_of(model: Model, observed: NDArray[np.bool_] | None, *, whole: bool = False) -> Model:
+    """Return the model for a part of an image, in which these pixels were observed.
+
+    Beyond a part there is more, which is not known; of a `whole` image, the boundary is what the model says.
+    """
     names = {name for name, about in getattr(model, "__dataclass_fields__", {}).items() if about.init}
-    changes: dict[str, object] = {"boundary": "unknown"} if "boundary" in names else {}
+    changes: dict[str, object] = {"boundary": "unknown"} if "boundary" in names and not whole else {}
     if "mask" in names:
         changes["mask"] = observed
     elif observed is not None:

@@ -95,30 +95,35 @@ def patches_of(shape: tuple[int, int], *, side: int = SIDE, count: int = PATCHES
 
 
 def choose_globally(
-    read: Callable[[tuple[slice, slice]], tuple[NDArray[Any], NDArray[np.bool_] | None]],
+    read: Callable[[int, tuple[slice, slice]], tuple[NDArray[Any], NDArray[np.bool_] | None]],
     shape: tuple[int, int],
     model_for: ModelFor,
     options: dict[str, Any],
     *,
+    pages: int = 1,
     workers: int | None = None,
 ) -> Choices:
-    """Decide for a whole image.
+    """Decide for a whole image, or for all pages of a stack.
 
     Parameters
     ----------
     read : callable
-        Gives the pixels of a place, channels last, and which of them were observed.
+        Gives the pixels of a place on a page, channels last, and which of them were observed.
     shape : (int, int)
         Height and width of the image.
     model_for : callable
         Gives the model of a part.
     options : dict
         What the user has chosen, as `plugplay.prepare` takes it.
+    pages : int
+        How many pages there are: the patches come from pages spread evenly over them.
     workers : int, optional
         Number of threads.
     """
     places = patches_of(shape)
-    found = {str(place): read(place) for place in places}  # places of a small image may be equal
+    turns = [round((pages - 1) * number / (len(places) - 1)) for number in range(len(places))]
+    # Places of a small image may be equal.
+    found = {str(turn): read(*turn) for turn in zip(turns, places, strict=True)}
     patches = list(found.values())
     mosaic = np.concatenate([pixels for pixels, _ in patches])
     seen = None

@@ -28,6 +28,8 @@ import numpy as np
 
 from plugplay.io.atomic import atomic
 from plugplay.io.record import stored_as
+from plugplay.plan import prepare
+from plugplay.scale.choices import choose_globally
 from plugplay.scale.executors import WAIT
 
 if TYPE_CHECKING:
@@ -102,6 +104,8 @@ class Large:
         Whether the model asks for a mask even where everything was observed.
     bytes_per_tile : int
         The memory that a tile takes.
+    own : dict, optional
+        What `plugplay.prepare` is told if each page has parameters of its own.
     """
 
     source: Store
@@ -115,6 +119,7 @@ class Large:
     white: float = 1.0
     always_masked: bool = False
     bytes_per_tile: int = 0
+    own: dict[str, Any] | None = None
 
     def __call__(self, step: tuple[str, Tile], threads: int) -> TileReport | str:
         """Restore a tile, or put a core together."""
@@ -136,8 +141,11 @@ class Large:
     def _restored(self, tile: Tile, threads: int) -> TileReport:
         began = time.perf_counter()
         pixels, observed = self.read(tile.page, tile.outer)
-        plan = self.choices.plan(pixels, self.model_for, observed, workers=threads)
-        result = self.choices.finished(plan.run())
+        if self.own is not None and self.grid.counts == (1, 1):  # the page by itself
+            result = prepare(pixels, self.model_for(observed), workers=threads, **self.own).run()
+        else:
+            choices = self.choices if self.own is None else self._choices_of(tile.page)
+            result = choices.finished(choices.plan(pixels, self.model_for, observed, workers=threads).run())
         part = self.part(tile)
         with atomic(part) as temporary, temporary.open("wb") as stream:
             np.save(stream, tile.kept(result.image, self.grid.factor))
@@ -146,6 +154,13 @@ class Large:
         )
         note(self.work, {"tile": asdict(report)})
         return report
+
+    def _choices_of(self, page: int) -> Choices:
+        """Return what the tiles of one page share."""
+        assert self.own is not None  # else all pages share theirs
+        return choose_globally(
+            lambda _, region: self.read(page, region), self.grid.shape, self.model_for, self.own, workers=1
+        )
 
     def _written(self, tile: Tile) -> str:
         parts = {other.name: np.load(self.part(other), mmap_mode="r") for other in self.grid.around(tile)}

@@ -125,7 +125,7 @@ def restore(
         raise ValueError(f"the mask has the shape {seen.shape}, but the image has {y.shape[:2]}")
     wanted = {"denoiser": "bm3d", **options, "channel_axis": None if channel_axis is None else -1}
 
-    def read(region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    def read(_: int, region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         return _read(*dask.compute(y[region], None if seen is None else seen[region]))
 
     choices = choose_globally(read, (y.shape[0], y.shape[1]), PartModel(model), wanted)

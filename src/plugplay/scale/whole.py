@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -47,13 +47,14 @@ BYTES_PER_VALUE = 100
 
 @dataclass(frozen=True)
 class PartModel:
-    """Gives the model of a part of the image."""
+    """Gives the model of a part of the image, or of whole pages."""
 
     model: Model
+    whole: bool = False
 
     def __call__(self, observed: NDArray[np.bool_] | None, /) -> Model:
         """Return the model for a part in which these pixels were observed."""
-        return part_of(self.model, observed)
+        return part_of(self.model, observed, whole=self.whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,8 @@ class Parts:
         White where a pixel was observed.
     white : float
         What is white in the mask.
+    own : dict, optional
+        What `plugplay.prepare` is told if each page has parameters of its own.
     """
 
     source: Store
@@ -92,6 +95,7 @@ class Parts:
     mask: Store | None = None
     white: float = 1.0
     always_masked: bool = False
+    own: dict[str, Any] | None = None
 
     @classmethod
     def of(
@@ -107,6 +111,7 @@ class Parts:
         dtype: str | None = None,
         core: int | None = None,
         always_masked: bool = False,
+        pages: Literal["shared", "own"] = "shared",
     ) -> Parts:
         """Decide everything.
 
@@ -126,24 +131,34 @@ class Parts:
             Side of a core; chosen if not given.
         always_masked : bool
             Whether the model asks for a mask even where everything was observed.
+        pages : {"shared", "own"}
+            Whether the pages of a stack share noise and parameters, or each has its own. Such pages are not cut if they
+            fit into memory.
         """
         layout = source.layout
         if mask is not None and mask.layout.size != layout.size:
             raise ValueError(f"the mask has the shape {mask.layout.size}, but the image has {layout.size}")
         white = 1.0 if mask is None else _white(mask)
-        middle = layout.pages // 2
 
-        def read(region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-            return observed_part(source, mask, middle, region, white=white, always=always_masked)
+        def read(page: int, region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+            return observed_part(source, mask, page, region, white=white, always=always_masked)
 
-        axis = -1 if layout.colour else None
-        choices = choose_globally(read, layout.size, PartModel(model), {**options, "channel_axis": axis})
+        told = {**options, "channel_axis": -1 if layout.colour else None}
+        choices = choose_globally(read, layout.size, PartModel(model), told, pages=layout.pages)
+        apart = pages == "own" and layout.pages > 1
+        core = max(layout.size) if apart and core is None else core
         factor = factor_of(model)
         wanted = np.dtype(dtype or layout.dtype)
         made = restored_layout(layout, factor=factor, dtype=str(wanted))
         grid = grid_for(made, layout, model, choices, slots=slots, memory=memory, core=core)
         data_range = nominal_range(wanted, options.get("data_range") if wanted == np.dtype(layout.dtype) else None)
-        return cls(source, target, model, grid, choices, made, data_range, mask, white, always_masked)
+        own = told if apart else None
+        return cls(source, target, model, grid, choices, made, data_range, mask, white, always_masked, own)
+
+    @property
+    def model_for(self) -> PartModel:
+        """Gives the model of a tile."""
+        return PartModel(self.model, whole=self.grid.counts == (1, 1))
 
     @property
     def bytes_per_tile(self) -> int:
@@ -191,13 +206,14 @@ class Parts:
             output,
             self.grid,
             self.choices,
-            PartModel(self.model),
+            self.model_for,
             work,
             self.data_range,
             self.mask,
             self.white,
             self.always_masked,
             self.bytes_per_tile,
+            self.own,
         )
         reports = restore_parts(large, crew_for(executor, len(self.grid)), progress=progress)
         complete = output.path
@@ -247,10 +263,13 @@ def grid_for(
     most = None if memory is None else memory // slots
 
     def rounded(side: int) -> tuple[int, int]:
-        height, width = (max(side // unit, 1) * unit for unit in units)
+        # No larger than the image, but whole shards.
+        height, width = (
+            max(min(side // unit, -(-n // unit)), 1) * unit for unit, n in zip(units, layout.size, strict=True)
+        )
         return height, width
 
-    side = CORE if core is None else core
+    side = CORE if core is None else -(-core // max(units)) * max(units)
     while most is not None and side > min(units) and _bytes(rounded(side), halo, layout.channels, factor) > most:
         side //= 2
     cut = rounded(side)
