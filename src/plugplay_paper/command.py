@@ -44,6 +44,13 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of worker processes. Default and maximum: all cores.")
     ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="WHERE",
+            help="Who computes: auto is worker processes here; processes:N, dask, or tcp://host:8786.",
+        ),
+    ] = "auto",
     estimate: Annotated[bool, typer.Option("--estimate", help="Print how long it would take, and stop.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write a summary as JSON.")] = False,
 ) -> None:
@@ -53,11 +60,13 @@ def reproduce(
 
     Example: plugplay reproduce all --images paper10 --out report
     """
+    from plugplay.scale import LostSchedulerError, executor
     from plugplay_paper import Reproduction
     from plugplay_paper.progress import CellProgress
     from plugplay_paper.runner import WorkerLostError
 
     try:
+        crew = None if on == "auto" else executor(on, workers=1)
         run = Reproduction.of(
             experiments, out=out, images=images, quick=quick, realisations=realisations, workers=workers
         )
@@ -77,10 +86,10 @@ def reproduce(
     run.prepare()
     try:
         with CellProgress(total=left) as progress:
-            run.run(progress, failures)
+            run.run(progress, failures, executor=crew)
     except KeyboardInterrupt:
         trouble, code = "interrupted; rerun to resume", INTERRUPTED
-    except WorkerLostError as error:
+    except (WorkerLostError, LostSchedulerError) as error:
         trouble, code = str(error), 1
     command = shlex.join(["plugplay", *sys.argv[1:]])
     page = run.report(command=command, seconds=time.monotonic() - began, failures=failures)

@@ -25,6 +25,7 @@ from plugplay_paper.runner import Failure, Progress, estimate, pending, run
 from plugplay_paper.store import Store
 
 if TYPE_CHECKING:
+    from plugplay.scale import Executor
     from plugplay_paper.cells.base import Cell
 
 __all__ = ["Reproduction", "reproduce"]
@@ -94,10 +95,10 @@ class Reproduction:
         if any(isinstance(cell, Trial) and isinstance(cell.method, SparseCoding) for cell in self.waiting):
             trained_dictionaries(2)
 
-    def run(self, progress: Progress, failures: list[Failure]) -> None:
+    def run(self, progress: Progress, failures: list[Failure], *, executor: Executor | None = None) -> None:
         """Compute what is missing and add to the failures; an interrupt loses nothing that has finished."""
         store = Store(self.out / "cells")
-        run(self.waiting, store, workers=self.workers, progress=progress, failures=failures)
+        run(self.waiting, store, workers=self.workers, progress=progress, failures=failures, executor=executor)
 
     def report(self, *, command: str, seconds: float, failures: Sequence[Failure]) -> Path:
         """Write the report, with everything that has been computed so far, asked for or not; return its path."""

@@ -18,6 +18,7 @@ from plugplay_paper.cells.base import Cell
 from plugplay_paper.store import key
 
 if TYPE_CHECKING:
+    from plugplay.scale import Executor
     from plugplay_paper.store import Store
 
 __all__ = ["Failure", "Progress", "WorkerLostError", "estimate", "pending", "run"]
@@ -70,7 +71,15 @@ def estimate(cells: Sequence[AnyCell], workers: int) -> float:
     return max(shared / workers, longest) + sum(cell.cost for cell in cells if cell.alone)
 
 
-def run(cells: Sequence[AnyCell], store: Store, *, workers: int, progress: Progress, failures: list[Failure]) -> None:
+def run(
+    cells: Sequence[AnyCell],
+    store: Store,
+    *,
+    workers: int,
+    progress: Progress,
+    failures: list[Failure],
+    executor: Executor | None = None,
+) -> None:
     """Compute and store cells, in the order given but for those that must be alone, which come last.
 
     Parameters
@@ -85,6 +94,8 @@ def run(cells: Sequence[AnyCell], store: Store, *, workers: int, progress: Progr
         Told of every cell that ends.
     failures : list of Failure
         Cells that raise errors are added to it, so that it is right even if the run is interrupted.
+    executor : plugplay.scale.Executor, optional
+        Who computes cells, but for those that must be alone: these are timed, and stay on this machine.
 
     Raises
     ------
@@ -97,7 +108,8 @@ def run(cells: Sequence[AnyCell], store: Store, *, workers: int, progress: Progr
         ([cell for cell in cells if cell.alone], 1),
     )
     for group, processes in groups:
-        with closing(_outcomes(group, processes)) as outcomes:
+        elsewhere = executor is not None and group and not group[0].alone
+        with closing(_executed(executor, group) if elsewhere else _outcomes(group, processes)) as outcomes:
             for cell, outcome in outcomes:
                 if isinstance(outcome, Failure):
                     failures.append(outcome)
@@ -150,6 +162,17 @@ def _outcomes(cells: Sequence[AnyCell], processes: int) -> Generator[tuple[AnyCe
             "a worker process was killed, possibly out of memory. Finished cells are stored: rerun with fewer workers "
             'to resume. (In a script, call reproduce under if __name__ == "__main__":, because workers import it.)'
         ) from None
+
+
+def _executed(executor: Executor | None, cells: Sequence[AnyCell]) -> Generator[tuple[AnyCell, Any], None, None]:
+    """Yield each cell with its record or its `Failure`, from an executor of `plugplay.scale`."""
+    assert executor is not None  # only then is it asked for
+    for ended in executor.map(_task, cells):
+        yield ended.item, ended.value if ended.error is None else Failure(ended.item.label, ended.error)
+
+
+def _task(cell: AnyCell, threads: int) -> Any:  # noqa: ARG001 - a cell takes one core
+    return cell.measure()
 
 
 def _outcome(cell: AnyCell, future: Future[Any]) -> Any:

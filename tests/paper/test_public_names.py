@@ -10,7 +10,7 @@ import pytest
 
 import plugplay_paper
 
-PUBLIC = ("plugplay", "plugplay.denoisers", "plugplay.io", "plugplay.kernels", "plugplay.models")
+PUBLIC = ("plugplay", "plugplay.denoisers", "plugplay.io", "plugplay.kernels", "plugplay.models", "plugplay.scale")
 SOURCES = sorted(Path(plugplay_paper.__file__).parent.rglob("*.py"))
 
 

@@ -60,6 +60,16 @@ def test_a_failing_cell_is_told_and_the_others_go_on(tmp_path, cells, small):
     assert pending([broken, *cells], store) == [broken]
 
 
+def test_an_executor_computes_the_same_cells(tmp_path, cells, small):
+    photons = Photons("photons", pp.models.SinglePhoton(2))
+    broken = Trial(image=small, problem=photons, method=SparseCoding(), seed=0)
+    failures = []
+    executor = pp.scale.executor("processes:2", workers=1)
+    run([broken, cells[0]], Store(tmp_path), workers=1, progress=Watch(), failures=failures, executor=executor)
+    assert Store(tmp_path).load(cells[0]).psnr == cells[0].measure().psnr
+    assert [failure.label for failure in failures] == [broken.label]
+
+
 def test_an_interrupt_loses_nothing_that_has_finished(tmp_path, cells):
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):

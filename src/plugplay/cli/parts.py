@@ -110,11 +110,12 @@ class PartsTask:
             return f"would fail: {failure(job, one_line(error))}"
         grid, layout = parts.grid, parts.layout
         height, width = layout.size
+        tiles = f"{len(grid)} tile{'s' * (len(grid) > 1)} of {grid.core[1]} x {grid.core[0]}"
         pages = f", {layout.pages} pages" if layout.pages > 1 else ""
         memory = self.crew.slots * parts.bytes_per_tile / 2**30
         return (
             f"would restore {job.source_name} -> {job.target_name}, {width} x {height}, {layout.dtype}{pages}, "
-            f"{len(grid)} tile{'s' * (len(grid) > 1)} of {grid.core[1]} x {grid.core[0]} with a halo of {grid.halo}, {self.crew.slots} at a "
+            f"{tiles} with a halo of {grid.halo}, {self.crew.slots} at a "
             f"time in {memory:.1f} GiB, about {duration(seconds)}"
         )
 
