@@ -35,7 +35,7 @@ FLOORS = (
     ("pnp",),
     ("tuning",),
     ("posing", "levels", "plan"),
-    ("restoration", "checks", "plots"),
+    ("reading", "restoration", "checks", "plots"),
     ("scale",),
     ("cli", "web", "napari"),
 )

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["bicubic", "box", "disk", "from_file", "gaussian", "motion", "parse"]
 
+
+def __dir__() -> list[str]:
+    """Return what makes kernels, for tab completion."""
+    return sorted(__all__)
+
+
 # Sub-pixels along each side of a pixel when a shape with a sharp outline is rasterised.
 _SUBPIXELS = 16
 # Longer than any blur: what is longer is a mistake, and would not fit into memory.

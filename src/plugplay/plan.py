@@ -32,6 +32,7 @@ from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
+from plugplay.tuning.doubts import doubts
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
 from plugplay.tuning.watch import MAX_RERUNS, Raise, Watch, was_noise
@@ -245,17 +246,17 @@ class Plan:
     def _finished(self, driver: Driver) -> Result:
         """Return the loop's result as the user's, after a look at it."""
         result = driver.result()
-        doubts: tuple[str, ...] = ()
+        found: tuple[str, ...] = ()
         if self._watch is not None and result.status is not Status.STOPPED:
             with scipy.fft.set_workers(self._workers):
-                doubts = self._watch.doubts(driver.state, self._iteration.image(driver.state))
+                found = doubts(self._watch, driver.state.image, self._iteration.image(driver.state))
         sound = result.status in (Status.CONVERGED, Status.FINISHED, Status.MAX_ITERATIONS)
         return replace(
             result,
             image=self._conversion.outside(result.image),
-            status=Status.DOUBTFUL if doubts and sound else result.status,
+            status=Status.DOUBTFUL if found and sound else result.status,
             parameters=self.parameters,
-            warnings=self.warnings + result.warnings + doubts,
+            warnings=self.warnings + result.warnings + found,
         )
 
     def _tuned(self, search: LambdaSearch, progress: Callable[[float], object] | None) -> Plan:
@@ -323,8 +324,7 @@ def prepare(
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     # A given lambda is meant for squares, and so is Stein's estimate.
     squares = lam is not None or tune is not None
-    floor = check_number(noise_floor, "noise_floor", minimum=0, below=1)
-    problem = posing.posed(unit, model, traits, noise, scale, squares=squares, noise_floor=floor)
+    problem = posing.posed(unit, model, traits, noise, scale, squares=squares, noise_floor=noise_floor)
     data_term, level, described, error = problem.data_term, problem.level, problem.noise, problem.error
     threads = check_workers(workers)
     way = get_iteration(iteration)

@@ -27,6 +27,7 @@ from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
+from plugplay.tuning.doubts import Seen
 from plugplay.tuning.rules import noise_behind
 from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.suspicion import Suspicion, suspect
@@ -146,6 +147,7 @@ def posed(
 
     With `squares`, f is a square if the noise is not given; else counts that clearly say so have that of photons.
     """
+    check_number(noise_floor, "noise_floor", minimum=0, below=1)
     if isinstance(noise, str) and noise != "auto":
         raise ValueError(f"noise must be a number, a PoissonGaussian, a ColouredNoise or 'auto'; got {noise!r}")
     if traits.observes == "counts":
@@ -359,11 +361,11 @@ def watch_for(
     """Return what the result will be held against; None where f is not a distance from the data."""
     if described is None or (traits.pointwise and isinstance(described, PoissonGaussian)):
         return None
-    seen = y if traits.observed is None else y[traits.observed]
     # How much an image varies cannot be told from sums of its pixels.
-    contrast = 0.0 if traits.observes == "projections" else float(np.std(seen, dtype=np.float64))
+    projected = traits.observes == "projections"
+    seen = Seen(0.0, 0.0, 0.0, y.size) if projected else Seen.of(y, traits.observed)
     # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
     bounded = bounded and not math.isfinite(darkest_of(data_term))
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
-    return Watch(data_term, traits.observed, noise, contrast, noise, bounded, spectrum is not None, taps)
+    return Watch(data_term, traits.observed, noise, seen, noise, bounded, spectrum is not None, taps)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, U
 
 import numpy as np
 
-from plugplay import kernels
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_choice, check_mask, numeric_array
 from plugplay.io.photons import PhotonCounts, count_ones
@@ -19,6 +18,7 @@ from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 from plugplay.plan import prepare
 from plugplay.plots.attending import attended
 from plugplay.pnp.driver import check_callback
+from plugplay.reading import kernel_of, mask_of, observation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +103,8 @@ def restore(
         Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.risk`), at the cost of ten more
         restorations. For models with Gaussian noise.
     reference : array, optional
-        The true image, for the PSNR in the history: integers, or floats in the units of ``result.image``.
+        The true image, for the PSNR in the history: integers, or floats in the units of ``result.image``. To the
+        one-call functions this and `start` may be names of files.
     channel_axis : int, optional
         The axis of the colour channels. Without it, y has none, unless its last axis is 3 or 4 long.
     spatial_ndim : {2, 3}, optional
@@ -207,8 +208,8 @@ def _with_options(function: Callable[Arguments, Returned]) -> Callable[Arguments
 
 
 @_with_options
-def denoise(y: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
-    """Remove noise; options as in `restore`.
+def denoise(y: ArrayLike | os.PathLike[str], **options: Unpack[RestoreOptions]) -> Result:
+    """Remove noise; options as in `restore`, and y may be the name of an image file.
 
     Examples
     --------
@@ -217,26 +218,31 @@ def denoise(y: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
     >>> pp.denoise(noisy, denoiser="tv").image.shape
     (16, 16)
     """
-    return restore(y, Denoising(spatial_ndim=options.get("spatial_ndim") or 2), **options)
+    observed, known = observation_of(y, {**options}, optical=False)
+    return restore(observed, Denoising(spatial_ndim=options.get("spatial_ndim") or 2), **known)
 
 
 @_with_options
 def deblur(
-    y: ArrayLike,
-    kernel: ArrayLike | str,
+    y: ArrayLike | os.PathLike[str],
+    kernel: ArrayLike | os.PathLike[str],
     *,
     boundary: str = "unknown",
-    mask: ArrayLike | None = None,
+    mask: ArrayLike | os.PathLike[str] | None = None,
     **options: Unpack[RestoreOptions],
 ) -> Result:
     """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`.
 
     Parameters
     ----------
-    y : array
-        The blurred image, or volume.
-    kernel : array or str
-        The blur: 2-D, 3-D for volumes, or words such as ``"motion:15,30"`` (`plugplay.kernels.parse`).
+    y : array or path
+        The blurred image, or volume, or an image file, whose transfer curve is then undone as the command line does
+        (unless `transfer` is given), and below whose JPEG rounding no estimate of the noise is believed.
+    kernel : array, str or path
+        The blur: 2-D, 3-D for volumes, words such as ``"motion:15,30"`` (`plugplay.kernels.parse`), or a file. A sum
+        other than one is divided by, and ``result.warnings`` says so.
+    mask : array of bool or path, optional
+        True, in a file white, where a pixel was observed.
 
     Examples
     --------
@@ -244,14 +250,17 @@ def deblur(
     >>> pp.deblur(np.eye(16), "gaussian:0.5", noise=0.01, denoiser="tv").image.shape
     (16, 16)
     """
-    taps = kernels.parse(kernel) if isinstance(kernel, str) else numeric_array(kernel, "kernel")
-    model = Deblurring(taps, boundary=boundary, mask=_mask_inside(y, mask, taps.ndim, options))
-    return restore(y, model, **options)
+    taps, notes = kernel_of(kernel)
+    observed, known = observation_of(y, {**options}, optical=True)
+    model = Deblurring(taps, boundary=boundary, mask=_mask_inside(observed, mask, taps.ndim, known))
+    return restore(observed, model, **known).noting(*notes)
 
 
 @_with_options
-def inpaint(y: ArrayLike, mask: ArrayLike, **options: Unpack[RestoreOptions]) -> Result:
-    """Fill in the pixels where the mask is False; options as in `restore`.
+def inpaint(
+    y: ArrayLike | os.PathLike[str], mask: ArrayLike | os.PathLike[str], **options: Unpack[RestoreOptions]
+) -> Result:
+    """Fill in the pixels where the mask is False; options as in `restore`. Both may be names of image files.
 
     Examples
     --------
@@ -261,21 +270,24 @@ def inpaint(y: ArrayLike, mask: ArrayLike, **options: Unpack[RestoreOptions]) ->
     (16, 16)
     """
     ndim = options.get("spatial_ndim") or 2
-    return restore(y, Inpainting(_mask_inside(y, mask, ndim, options), spatial_ndim=ndim), **options)
+    observed, known = observation_of(y, {**options}, optical=False)
+    return restore(observed, Inpainting(_mask_inside(observed, mask, ndim, known), spatial_ndim=ndim), **known)
 
 
 @_with_options
 def super_resolve(
-    y: ArrayLike,
+    y: ArrayLike | os.PathLike[str],
     factor: int,
-    kernel: ArrayLike | str = "bicubic",
+    kernel: ArrayLike | os.PathLike[str] = "bicubic",
     *,
     offset: int | None = None,
     boundary: str = "reflect",
-    mask: ArrayLike | None = None,
+    mask: ArrayLike | os.PathLike[str] | None = None,
     **options: Unpack[RestoreOptions],
 ) -> Result:
     """Enlarge an image; options as in `restore`, the others as in `plugplay.models.SuperResolution`.
+
+    As for `deblur`, y, kernel and mask may be names of files, and kernels may be words.
 
     Examples
     --------
@@ -284,12 +296,14 @@ def super_resolve(
     (32, 32)
     """
     taps: Any = kernel
-    if isinstance(kernel, str) and kernel != "bicubic":
-        taps = kernels.parse(kernel, factor=factor)
-    ndim = 2 if isinstance(taps, str) else np.ndim(taps)
-    observed = _mask_inside(y, mask, ndim, options)
-    model = SuperResolution(factor, taps, offset=offset, boundary=boundary, mask=observed)
-    return restore(y, model, **options)
+    notes: tuple[str, ...] = ()
+    bicubic = isinstance(kernel, str) and kernel == "bicubic"  # an array is compared element by element
+    if not bicubic:
+        taps, notes = kernel_of(kernel)
+    observed, known = observation_of(y, {**options}, optical=not bicubic)
+    seen = _mask_inside(observed, mask, 2 if bicubic else np.ndim(taps), known)
+    model = SuperResolution(factor, taps, offset=offset, boundary=boundary, mask=seen)
+    return restore(observed, model, **known).noting(*notes)
 
 
 @_with_options
@@ -374,11 +388,11 @@ def _frames_of(bits: NDArray[Any], options: RestoreOptions) -> tuple[NDArray[Any
     return bits.squeeze(time), 1
 
 
-def _mask_inside(y: ArrayLike, mask: ArrayLike | None, spatial_ndim: int, options: RestoreOptions) -> Any:
+def _mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str, Any]) -> Any:
     """Return a mask that has the axes of y with its channels where models expect them."""
     if mask is None:
         return None
-    observed = check_mask(mask, spatial_ndim=spatial_ndim)
+    observed = check_mask(mask_of(mask), spatial_ndim=spatial_ndim)
     if observed.ndim == spatial_ndim:
         return observed
     axes = Axes.of(np.shape(y), "y", channel_axis=options.get("channel_axis"), spatial_ndim=spatial_ndim)

@@ -1,12 +1,14 @@
 """A result that is not good is not called good."""
 
 import json
+import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import plugplay as pp
 from plugplay import io
 from plugplay.cli.app import app
 from plugplay.io import ImageFile
@@ -106,3 +108,59 @@ def test_one_summary_for_a_stack(run, folder, noisy):
     assert ", 3 pages, " in done.stdout
     # Pages of nearly empty files each have a range of their own; it is said once.
     assert sum("do not fill their range" in line for line in done.stderr.splitlines()) == 1
+
+
+# A denoiser that finds nothing worth keeping.
+PLUGIN = """
+import numpy as np
+
+def make():
+    return lambda image, sigma: np.full_like(image, image.mean())
+"""
+
+
+@pytest.fixture
+def with_nothing(tmp_path, environment):
+    """An environment with that denoiser."""
+    folder = tmp_path / "plugin"
+    (folder / "nothing-1.0.dist-info").mkdir(parents=True)
+    (folder / "nothing.py").write_text(PLUGIN)
+    (folder / "nothing-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: nothing\nVersion: 1.0\n")
+    (folder / "nothing-1.0.dist-info/entry_points.txt").write_text("[plugplay.denoisers]\nnothing = nothing:make\n")
+    return {**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}:{folder}"}
+
+
+def signs(camera):
+    """Return files on which something goes wrong, with the options that make it so and the words that tell."""
+    scene = camera[:64, :64]
+    blurred = pp.models.Deblurring(pp.kernels.box(5), boundary="reflect").simulate(scene, noise=0.01, rng=0)
+    stored = (np.clip(blurred, 0, 1) * 255).astype(np.uint8)
+    bright = 0.6 * scene
+    bright[10:40, 10:40] = 1.8  # beyond white, where the denoiser's input is clipped
+    glare = pp.models.Deblurring(pp.kernels.box(5), boundary="reflect").simulate(bright, noise=0.01, rng=0)
+    flat = np.random.default_rng(0).poisson(200, scene.shape).astype(np.uint16)
+    return {
+        "constant": (stored, ("-k", "box:5", "--denoiser", "nothing"), "is nearly constant; give"),
+        "saturated": (stored, ("-k", "motion:15,30", "--noise", "1e-4", "--strength", "1e-9"), "is black or white; "),
+        "unexplained": (stored, ("-k", "motion:21,0"), "does not explain the data: they differ by "),
+        "flux": (glare.astype(np.float32), ("-k", "box:5"), "% of the light was lost; give"),
+        "flat": (flat, ("-k", "box:5"), "the observation varies no more than its noise"),
+        "sound": (stored, ("-k", "box:5"), None),
+    }
+
+
+@pytest.mark.parametrize("sign", ["constant", "saturated", "unexplained", "flux", "flat", "sound"])
+def test_every_sign_is_told_with_what_to_try(command, with_nothing, tmp_path, camera, sign):
+    pixels, options, words = signs(camera)[sign]
+    io.write(tmp_path / "a.tif", ImageFile.of(pixels))
+    # In the numbers of the file, in which it was blurred.
+    given = ("--denoiser", "tv", "--linear", "off", *options)
+    arguments = [*command, "deblur", "a.tif", "-o", "b.tif", *given, "--strict", "--json"]
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path, env=with_nothing, timeout=300)
+    record = json.loads(done.stdout)
+    assert done.returncode == (0 if words is None else 3), done.stderr
+    assert record["doubtful"] == (words is not None)
+    assert record["pages"][0]["result"] == ("CONVERGED" if words is None else "DOUBTFUL")
+    if words is not None:
+        assert sum(words in text for text in record["warnings"]) == 1
+        assert sum(words in line for line in done.stderr.splitlines()) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -102,7 +102,7 @@ class Parameters:
     prepared: object = field(default=None, metadata={"fingerprinted": False}, compare=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(Fingerprinted):
     """What a restoration returns.
 
@@ -131,6 +131,28 @@ class Result(Fingerprinted):
     state: State
     warnings: tuple[str, ...] = ()
     preview: Preview | None = field(default=None, repr=False, metadata={"fingerprinted": False})
+
+    def __repr__(self) -> str:
+        """Return at most five lines: how it ended, what it is, what was used, and the first warning."""
+        image, used = self.image, self.parameters
+        count, seconds = len(self.history), float(self.history.seconds.sum())
+        noise = "" if used.noise is None else f", noise {_short(used.noise)}"
+        lines = [
+            f"Result: {self.status.name}, {count} iteration{'s' * (count != 1)}, {seconds:.2g} s",
+            f"  image: {image.shape} {image.dtype}, {_short(float(image.min()))} to {_short(float(image.max()))}",
+            f"  used: {used.denoiser}, {used.iteration}{noise}, lam {used.lam:.3g}",
+        ]
+        if used.chosen:
+            lines.append(f"  chosen: {', '.join(used.chosen)}")
+        if self.warnings:
+            more = f" (and {len(self.warnings) - 1} more)" if len(self.warnings) > 1 else ""
+            first = self.warnings[0]
+            lines.append(f"  warning: {first if len(first) <= 100 else first[:99] + '…'}{more}")
+        return "\n".join(lines)
+
+    def noting(self, *notes: str) -> Result:
+        """Return the result with something to say before its other warnings."""
+        return replace(self, warnings=notes + self.warnings)
 
     def plot(self) -> Figure:
         """Draw the convergence curves; the figure is returned, not shown.
@@ -164,3 +186,7 @@ class Result(Fingerprinted):
         from plugplay.plots.html import result_html
 
         return result_html(self)
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

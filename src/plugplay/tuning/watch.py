@@ -1,4 +1,4 @@
-"""The loop watches itself: what a run says about the noise that was assumed, and whether its result looks right.
+"""The loop watches itself: what a run says about the noise that was assumed.
 
 Four signs that lambda was too small, that is, that there is more noise (or a worse model) than was assumed:
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from plugplay.arrays.checks import BoolArray, FloatArray
     from plugplay.models.base import DataTerm
     from plugplay.pnp.state import History, State
+    from plugplay.tuning.doubts import Seen
 
 __all__ = ["MAX_RERUNS", "Raise", "Watch", "was_noise"]
 
@@ -50,10 +51,6 @@ MAX_DUAL_PER_MOVE = 2.0
 TELLING = (0.21, 0.58)
 MIN_NOISINESS = 3.0
 MIN_CLEANING = 2.0
-# A residual this far above the assumed noise means that the model does not explain the data.
-UNEXPLAINED = 2.0
-MAX_RAISE = 4.0
-MIN_CONTRAST = 0.03
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,8 @@ class Watch:
         Where the observation counts.
     noise : float
         The noise that was assumed, on the scale of the data term.
-    contrast : float
-        Standard deviation of the observation.
+    seen : Seen
+        What there was to see in the observation.
     first_noise : float
         The noise that was assumed at first, before a run suggested more.
     bounded : bool
@@ -99,7 +96,7 @@ class Watch:
     data_term: DataTerm
     observed: BoolArray | None
     noise: float
-    contrast: float
+    seen: Seen
     first_noise: float
     bounded: bool
     convolution: bool
@@ -128,20 +125,6 @@ class Watch:
         if noisiness(state.image) > MIN_NOISINESS * assumed:
             return Raise(RAISE * assumed, certain=False)
         return None
-
-    def doubts(self, state: State, x: FloatArray) -> tuple[str, ...]:
-        """Return what is wrong with a result, in plain sentences; nothing if it looks right."""
-        found = []
-        if self.contrast > 2 * self.first_noise and float(np.std(state.image)) < MIN_CONTRAST * self.contrast:
-            found.append("the restored image is nearly constant; give a smaller noise, or data_range=(black, white)")
-        assumed = max(self.first_noise, MIN_NOISE)
-        left = self._residual(x) if self.convolution else math.nan
-        if left > UNEXPLAINED * max(self.noise, MIN_NOISE) or left > MAX_RAISE * assumed:
-            found.append(
-                f"the restored image does not explain the data: they differ by {left / assumed:.1f} "
-                "times the noise; the kernel, or what lies beyond the frame, may be another"
-            )
-        return tuple(found)
 
     def _more(self) -> float:
         return RAISE * math.sqrt(max(self.noise, MIN_NOISE) / max(self.first_noise, MIN_NOISE))

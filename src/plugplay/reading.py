@@ -1,0 +1,102 @@
+"""Names of files in place of arrays: what the one-call functions take, as the command line does."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+from plugplay import io, kernels
+from plugplay.arrays.checks import check_finite, numeric_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["is_path", "kernel_of", "mask_of", "observation_of", "pixels_of"]
+
+# How far from one the sum of a kernel may be without being told.
+_SUM_TOLERANCE = 1e-3
+
+
+def is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Tell whether something is the name of a file."""
+    return isinstance(value, str | os.PathLike)
+
+
+def observation_of(y: Any, options: dict[str, Any], *, optical: bool) -> tuple[Any, dict[str, Any]]:
+    """Return the array that a file holds, and the options that follow from it; arrays are returned as they are.
+
+    Parameters
+    ----------
+    y : array or path
+        What is to be restored.
+    options : dict
+        Options of `plugplay.restore`; what the file says fills in for those that were not given.
+    optical : bool
+        Whether what is to be undone happened to light: see `plugplay.io.light_transfer`.
+    """
+    options = dict(options)
+    for name in ("reference", "start"):
+        if is_path(options.get(name)):
+            options[name] = pixels_of(options[name])
+    if not is_path(y):
+        return y, options
+    image = _single(y)
+    if options.get("channel_axis") is None:
+        options["channel_axis"] = image.channel_axis
+    options.setdefault("noise_floor", image.metadata.noise_floor)
+    if "transfer" not in options:
+        options["transfer"], notes = io.light_transfer(image, "auto", optical=optical)
+        for note in notes:
+            warnings.warn(f"{Path(y).name}: {note}", stacklevel=5)
+    return image.pages[0], options
+
+
+def pixels_of(value: Any) -> Any:
+    """Return the pixels of a file; arrays are returned as they are."""
+    return _single(value).pages[0] if is_path(value) else value
+
+
+def mask_of(value: Any) -> Any:
+    """Return the mask of a file, True where it is white; arrays are returned as they are."""
+    if not is_path(value):
+        return value
+    image = _single(value)
+    return io.observed_where_white(image.pages, colour=image.colour)[0][0]
+
+
+def kernel_of(kernel: ArrayLike | str | os.PathLike[str]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the kernel that an array, a word or a file means, with the sum one, and what was changed about it.
+
+    Examples
+    --------
+    >>> kernel_of(np.full((2, 2), 5.0))
+    (array([[0.25, 0.25],
+           [0.25, 0.25]]), ('the kernel was divided by its sum, 20',))
+    """
+    if isinstance(kernel, str):
+        return kernels.parse(kernel), ()
+    if isinstance(kernel, os.PathLike):
+        return kernels.from_file(kernel), ()
+    taps = numeric_array(kernel, "kernel")
+    check_finite(taps, "kernel")
+    total = float(taps.sum(dtype=np.float64))
+    if abs(total - 1) <= _SUM_TOLERANCE:
+        return taps, ()
+    if not total > 0:
+        raise ValueError(f"kernel must have a positive sum, by which it is divided; got {total:g}")
+    return taps / total, (f"the kernel was divided by its sum, {total:.6g}",)
+
+
+def _single(path: str | os.PathLike[str]) -> io.ImageFile:
+    """Return a file with one image in it."""
+    image = io.read(path)
+    count = image.pages.shape[0]
+    if count > 1:
+        raise ValueError(
+            f"{path} holds {count} images: restore each of plugplay.io.read(path).pages, or all by the command line"
+        )
+    return image

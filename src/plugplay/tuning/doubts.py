@@ -1,0 +1,153 @@
+"""A look at a result before it is called good: signs that something is wrong with it, in plain sentences.
+
+What is looked at, and from where on it is doubtful:
+
+* **nearly constant**: the result varies by less than 3 % of what the observation varies by, which is more than noise;
+* **nothing but noise**: the observation, its coarse structure included, varies no more than its noise, so that what the
+  result shows is made of it;
+* **saturated**: clearly more of the result than of the observation is black or white, and does not explain the data;
+* **unexplained**: the residual of a convolution is far above the noise, the assumed one or that assumed at first;
+* **flux lost**: what the model makes of the result is on average brighter or darker than the observation;
+* **worse than the start**: the first guess, the observation itself, explains the data better than the result.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.models.description import residual_of
+from plugplay.tuning.rules import MIN_NOISE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.arrays.checks import BoolArray, FloatArray
+    from plugplay.tuning.watch import Watch
+
+__all__ = ["Seen", "doubts"]
+
+MIN_CONTRAST = 0.03
+# Estimates of the noise are good to some per cent, and the variance of a hundred means to a tenth.
+NOTHING_BUT_NOISE = 1.05
+NO_STRUCTURE = 1.25
+SIDE = 8
+# How near to black and white a pixel counts as such, and by how much the share of such pixels may grow.
+NEAR = 0.01
+MAX_SATURATED = 0.3
+# A residual this far above the assumed noise means that the model does not explain the data.
+UNEXPLAINED = 2.0
+MAX_RAISE = 4.0
+# Of the mean brightness above the darkest, and in standard errors of that mean.
+MAX_FLUX_LOST = 0.03
+MAX_ERRORS = 6.0
+# A residual below this multiple of the noise is none.
+MIN_RESIDUAL = 1.25
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there was to see in an observation, on the working scale.
+
+    Attributes
+    ----------
+    contrast : float
+        Its standard deviation; 0 if it is no image.
+    flux : float
+        Its mean above its darkest thousandth.
+    saturated : float
+        The share of it that is black or white.
+    count : int
+        How many samples there were.
+    coarse : float
+        The standard deviation of the means of 8x8 samples, times 8, which is that of white noise; infinite if some
+        samples are missing.
+
+    Examples
+    --------
+    >>> Seen.of(np.array([[0.0, 1.0]]), None).contrast
+    0.5
+    """
+
+    contrast: float
+    flux: float
+    saturated: float
+    count: int
+    coarse: float = math.inf
+
+    @classmethod
+    def of(cls, y: NDArray[Any], observed: BoolArray | None) -> Seen:
+        """Look at an observation."""
+        values = (y.ravel() if observed is None else y[np.broadcast_to(observed, y.shape)]).astype(np.float64)
+        flux = float(values.mean()) - float(np.quantile(values, 0.001))
+        coarse = _coarse(y) if observed is None or observed.all() else math.inf
+        return cls(float(values.std()), flux, _saturated(values), values.size, coarse)
+
+
+def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
+    """Return what is wrong with a result; nothing if it looks right.
+
+    Parameters
+    ----------
+    watch : Watch
+        What the run was held against.
+    image, x : array
+        The result, and the same on the whole domain of the data term.
+    """
+    seen, found = watch.seen, []
+    assumed, first = max(watch.noise, MIN_NOISE), max(watch.first_noise, MIN_NOISE)
+    if seen.contrast > 2 * watch.first_noise and float(np.std(image)) < MIN_CONTRAST * seen.contrast:
+        found.append("the restored image is nearly constant; give a smaller noise, or data_range=(black, white)")
+    if 0 < seen.contrast < NOTHING_BUT_NOISE * watch.first_noise and seen.coarse < NO_STRUCTURE * watch.first_noise:
+        found.append(
+            "the observation varies no more than its noise, so that what the restored image shows is hardly more than "
+            "noise; take a larger part of the image, or more light"
+        )
+    residual = residual_of(watch.data_term, x)
+    if residual is None:
+        return tuple(found)
+    left = _rms(residual, seen.count)
+    saturated = _saturated(image)
+    if watch.bounded and left > MIN_RESIDUAL * assumed and saturated > seen.saturated + MAX_SATURATED:
+        found.append(
+            f"{100 * saturated:.0f} % of the restored image is black or white; check the kernel, or give a larger noise"
+        )
+    if not watch.convolution:
+        return tuple(found)
+    if left > UNEXPLAINED * assumed or left > MAX_RAISE * first:
+        found.append(
+            f"the restored image does not explain the data: they differ by {left / first:.1f} "
+            "times the noise; the kernel, or what lies beyond the frame, may be another"
+        )
+    elif left > MIN_RESIDUAL * assumed:
+        start = residual_of(watch.data_term, watch.data_term.start())
+        if start is not None and left > _rms(start, seen.count):
+            found.append(
+                "the observation explains the data better than the restored image does; check the kernel, or give a "
+                "larger noise"
+            )
+    lost = -float(np.sum(residual, dtype=np.float64)) / max(seen.count, 1)
+    if abs(lost) > MAX_FLUX_LOST * seen.flux + MAX_ERRORS * assumed / math.sqrt(max(seen.count, 1)):
+        found.append(
+            f"{100 * abs(lost) / max(seen.flux, 1e-12):.0f} % of the light was {'lost' if lost > 0 else 'added'}; give "
+            "clip=None, or data_range=(black, white)"
+        )
+    return tuple(found)
+
+
+def _coarse(y: NDArray[Any]) -> float:
+    rows, columns = (min(SIDE, n) for n in y.shape[:2])
+    whole = y[: y.shape[0] // rows * rows, : y.shape[1] // columns * columns]
+    blocks = whole.reshape(whole.shape[0] // rows, rows, whole.shape[1] // columns, columns, *y.shape[2:])
+    return float(blocks.mean(axis=(1, 3), dtype=np.float64).std()) * math.sqrt(rows * columns)
+
+
+def _saturated(values: NDArray[Any]) -> float:
+    return float(np.mean((values < NEAR) | (values > 1 - NEAR)))
+
+
+def _rms(residual: FloatArray, count: int) -> float:
+    return math.sqrt(float(np.sum(np.square(residual, dtype=np.float64))) / max(count, 1))
