@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "outside_pages",
+    "thumbnails",
     "commands",
 ]
 exclude_patterns = ["_build", "tools", "gallery/*.py", "gallery/*.ipynb", "gallery/*.json", "**/sg_execution_times*"]

@@ -45,8 +45,8 @@ hdu.header["BUNIT"], hdu.header["OBJECT"] = "adu", "simulated field"
 hdu.writeto(folder / "field.fits")
 
 # %%
-# Read, restore, write: in the units of the file, with its header. The noise grows with the signal, and total variation
-# rings less around points than BM3D.
+# Read, restore, write: in the units of the file, with its header. The noise grows with the signal, and total
+# variation rings less around points than BM3D.
 
 file = pp.io.read(folder / "field.fits")
 with np.errstate(invalid="ignore"):

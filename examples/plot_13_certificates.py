@@ -3,8 +3,8 @@ Certificates, and a run that the theorem does not cover
 =======================================================
 
 `plugplay.certify` checks the inequalities of the convergence proof on the iterates of a run, and says whether its
-assumptions hold. A median over a fixed window does not become the identity as sigma goes to 0: it is not bounded, and
-no theorem speaks for it.
+assumptions hold. A median over a fixed window does not become the identity as sigma goes to 0: it is not bounded,
+and no theorem speaks for it.
 """
 
 from matplotlib import pyplot as plt

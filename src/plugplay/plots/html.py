@@ -50,7 +50,9 @@ def _planes(result: Result) -> list[tuple[str, NDArray[np.uint8]]]:
         }
         after = small_plane(result.image, result.preview.window, **look)
         return [("before", _displayable(result.preview.before)), ("after", _displayable(after))]
-    image = result.image
+    image: Any = result.image
+    if not isinstance(image, np.ndarray):  # a Dask array: showing it would compute it
+        return []
     colour = image.ndim == 3 and image.shape[-1] in (3, 4)
     window = (0.0, 1.0)
     if float(np.min(image)) < -0.5 or float(np.max(image)) > 1.5:
