@@ -18,11 +18,13 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -286,7 +288,10 @@ class _Cluster:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        return address
+        while True:  # until it listens
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                return address
+            time.sleep(0.2)
 
     def member(self, kind: str) -> subprocess.Popen[bytes]:
         """Return a process of a kind."""

@@ -40,6 +40,10 @@ y = camera + 0.02 * np.random.default_rng(0).standard_normal(camera.shape)
 counts = np.random.default_rng(0).poisson(200 * camera).astype(float)
 basis = np.eye(8)
 """,
+    "scale.md": """
+import zarr
+zarr.create_array("slide.zarr", data=camera.astype(np.float32)[:64, :64], chunks=(32, 32))
+""",
     "bm3d.md": "noisy, sigma = camera + 0.1 * np.random.default_rng(0).standard_normal(camera.shape), 0.1",
 }
 # What a snippet needs that the tests do not have: weights, a folder of the paper's images, minutes.
