@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,10 @@ import pytest
 from skimage import data
 
 SOURCE = Path(__file__).parents[1] / "src"
+
+# A shell's background jobs, and all they start, ignore Ctrl-C; the commands under test shall hear it all the same.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

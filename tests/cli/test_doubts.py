@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import plugplay as pp
@@ -44,6 +45,17 @@ def test_soft_edges_of_masks_are_missing(run, folder):
         done = run("inpaint", f"{name}.png", "-o", f"{name}.tif", "--mask", "soft.png", *CHEAP, cwd=folder)
         assert (done.returncode, "warning" in done.stderr) == (0, False), done.stderr
     np.testing.assert_array_equal(io.read(folder / "a.tif").pixels, io.read(folder / "ruined.tif").pixels)
+
+
+def test_masks_survive_compression(run, folder):
+    """Ringing around a hole in a JPEG mask leaves white white, and the hole a hole."""
+    hard = io.read(folder / "hard.png").pixels
+    Image.fromarray(hard).save(folder / "mask.jpg", quality=80)
+    done = run("inpaint", "a.png", "-o", "b.png", "--mask", "mask.jpg", *CHEAP, "--strict", cwd=folder)
+    assert (done.returncode, "warning" in done.stderr) == (0, False), done.stderr
+    observed, _ = io.observed_where_white(io.read(folder / "mask.jpg").pages, colour=False)
+    assert not observed[0][hard == 0].any()
+    assert observed[0][hard == 255].mean() > 0.9
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,7 @@ class PartsTask:
             raise ValueError(f"{job.target}: what is restored in parts is written as .zarr, .tif or .npy")
         for option, value in (
             ("--crop", settings.crop),
+            ("--linear on", "on" if settings.linear == "on" else None),
             ("--reference", settings.reference),
             ("--plot", self.task.plot),
         ):
