@@ -45,6 +45,8 @@ RAISE = 1.6
 # ones with a kernel a tenth too wide, which nothing else shows, by 0.3 and 1.0. Less is enough for a run that something
 # else has spoken against already.
 MAX_RINGING, MAX_SUSPECTED_RINGING = 0.2, 0.04
+# A prior this strong lets nothing ring, and images whose spectrum knows the kernel by chance must not be smoothed away.
+MAX_RINGING_NOISE = 5 / 255
 MAX_DUAL_PER_MOVE = 2.0
 # Where the multiplier tells most: between these shares of the first sigma. Later, saturated places raise it in sound
 # runs too.
@@ -120,14 +122,15 @@ class Watch:
         if left > MAX_RESIDUAL * assumed:
             return Raise(left, certain=True)
         limit = MAX_RINGING if self.noise <= self.first_noise else MAX_SUSPECTED_RINGING
-        if self.taps is not None and ringing(state.image, self.taps) > limit:
+        if self.taps is not None and assumed < MAX_RINGING_NOISE and ringing(state.image, self.taps) > limit:
             return Raise(self._more() * assumed, certain=True)
         if noisiness(state.image) > MIN_NOISINESS * assumed:
             return Raise(RAISE * assumed, certain=False)
         return None
 
     def _more(self) -> float:
-        return RAISE * math.sqrt(max(self.noise, MIN_NOISE) / max(self.first_noise, MIN_NOISE))
+        """Return by how much to raise the noise: the more, the more it was raised before."""
+        return min(RAISE * math.sqrt(max(self.noise, MIN_NOISE) / max(self.first_noise, MIN_NOISE)), RAISE**2)
 
     def _residual(self, x: FloatArray) -> float:
         """Return the RMS of G x - y where something was observed; NaN if the data term cannot tell."""
