@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, U
 import numpy as np
 
 from plugplay import denoisers
-from plugplay.arrays.axes import Axes
+from plugplay.arrays.axes import Axes, without_single_frame
 from plugplay.arrays.checks import check_choice, check_mask, numeric_array
 from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
+from plugplay.models.exposure import exposed, per_exposure
 from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 from plugplay.plan import prepare
@@ -24,7 +25,7 @@ from plugplay.reading import kernel_of, mask_of, observation_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from plugplay.denoisers.base import Denoiser
     from plugplay.models.base import Model
@@ -312,7 +313,7 @@ def single_photon(
     bits: ArrayLike | PhotonCounts | str | os.PathLike[str],
     *,
     oversampling: int | None = None,
-    gain: float | None = None,
+    gain: float | Literal["auto"] | None = None,
     threshold: int = 1,
     dark: float = 0.0,
     efficiency: float = 1.0,
@@ -330,6 +331,9 @@ def single_photon(
         can read without further options.
     oversampling : int, optional
         K, the jots along each side of a pixel: by default 1, or what the counts were made with.
+    gain : float or "auto", optional
+        The photons that reach a pixel in one frame at white, K² by default. ``"auto"`` estimates it so that the image
+        fills [0, 1]; ``result.parameters.model.gain`` tells what was found.
     method : {"auto", "one-shot", "loop"}
         ``"one-shot"`` makes the counts' noise uniform and denoises once, ``"loop"`` is the paper's. ``"auto"`` denoises
         once unless jots are missing or the loop is asked for by its options (lam, schedule, start, max_iter, tol,
@@ -347,13 +351,20 @@ def single_photon(
     if isinstance(bits, PhotonCounts):
         if oversampling not in (None, bits.oversampling):
             raise ValueError(f"oversampling is {oversampling}, but the counts were made with {bits.oversampling}")
-        observed, frames = np.stack([bits.ones, bits.trials]), bits.frames
+        observed, frames = np.stack([bits.ones, bits.trials]), bits.frames * bits.exposures
         sensor: type[SinglePhoton] = CountedSinglePhoton
-        k = bits.oversampling
+        k, exposures = bits.oversampling, bits.exposures
     else:
-        observed, frames = _frames_of(numeric_array(bits, "bits"), options)
-        sensor, k = SinglePhoton, 1 if oversampling is None else oversampling
-    model = sensor(k, frames=frames, gain=gain, threshold=threshold, dark=dark, efficiency=efficiency)
+        observed, frames, axis = without_single_frame(numeric_array(bits, "bits"), options.get("channel_axis"))
+        if axis is not None:
+            options["channel_axis"] = axis
+        sensor, k, exposures = SinglePhoton, 1 if oversampling is None else oversampling, 1
+    photons = per_exposure(None if gain == "auto" else gain, k, exposures)
+    dark = dark / exposures if exposures > 1 else dark
+    model = sensor(k, frames=frames, gain=photons, threshold=threshold, dark=dark, efficiency=efficiency)
+    if gain == "auto":
+        axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
+        model = exposed(model, model.counts(axes.to_inside(observed, "bits")))
     check_choice(method, "method", ("auto", "one-shot", "loop"))
     given = any(options.get(name) is not None for name in _LOOP_OPTIONS)
     wants_loop = given or options.get("iteration", "admm") != "admm"
@@ -372,21 +383,6 @@ def single_photon(
 
 # Options that only mean something to a loop.
 _LOOP_OPTIONS = ("lam", "schedule", "start", "max_iter", "tol", "tune")
-
-
-def _frames_of(bits: NDArray[Any], options: RestoreOptions) -> tuple[NDArray[Any], int]:
-    """Return the bits and their number of frames; a cube of one frame is that frame."""
-    axis = options.get("channel_axis")
-    if bits.ndim - (axis is not None) != 3:
-        return bits, 1
-    channel = None if axis is None else axis % bits.ndim
-    time = 1 if channel == 0 else 0
-    frames = bits.shape[time]
-    if frames > 1:
-        return bits, frames
-    if channel is not None:
-        options["channel_axis"] = channel - (channel > time)
-    return bits.squeeze(time), 1
 
 
 def _mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str, Any]) -> Any:

@@ -7,6 +7,8 @@ import pytest
 import scipy.io
 
 import plugplay as pp
+from plugplay.io.photon_defects import find_defects
+from plugplay.io.photon_layout import questions
 from plugplay.io.photons import BLOCK_BYTES, PhotonCounts, count_ones
 
 
@@ -136,7 +138,17 @@ def test_hot_jots_do_not_shine(camera):
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        (np.full((4, 8, 8), 2, np.uint8), {}, "must be 0 or 1, but 2 to 2 were found; if eight jots share a byte"),
+        (
+            np.arange(256, dtype=np.uint8).reshape(4, 8, 8),
+            {},
+            "but 0 to 255 were found, .*; if eight jots share a byte",
+        ),
+        (np.full((4, 8, 8), 2, np.uint8), {"max_count": 1}, "max_count is 1, but counts up to 2 were found"),
+        (
+            np.zeros((4, 8, 8), np.uint8),
+            {"start": 3, "frames": 2},
+            "2 frames are asked for from frame 3 on, but it has 4",
+        ),
         (np.full((4, 8, 8), 0.5), {}, "must be 0 or 1"),
         (np.full((4, 8, 8), -1), {}, "must be 0 or 1"),
         (np.zeros((4, 8, 8, 3), np.uint8), {}, r"has the shape \(4, 8, 8, 3\)"),
@@ -192,3 +204,50 @@ def test_bad_files(tmp_path):
     counts = PhotonCounts(np.ones((2, 2), np.int64), np.ones((2, 2), np.int64), 4, 1)
     with pytest.raises(ValueError, match="oversampling is 2, but the counts were made with 4"):
         pp.single_photon(counts, oversampling=2)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+@pytest.mark.parametrize("time_axis", [0, 2])
+def test_any_part_of_the_frames(cube, axis, time_axis):
+    stored = np.moveaxis(cube, 0, time_axis)
+    stored = stored if axis is None else np.packbits(stored, axis=axis)
+    counts = count_ones(stored, packed_axis=axis, time_axis=time_axis, start=45, frames=77)
+    np.testing.assert_array_equal(counts.ones, cube[45:122].sum(axis=0))
+    assert counts.frames == 77
+    assert (counts.trials == 77).all()
+
+
+def test_counts_of_several_bits():
+    rng = np.random.default_rng(0)
+    frames = rng.poisson(2.0, (50, 16, 24)).astype(np.uint8)
+    counts = count_ones(frames, oversampling=2)
+    np.testing.assert_array_equal(counts.ones, frames.sum(axis=0).reshape(8, 2, 12, 2).sum(axis=(1, 3)))
+    assert (counts.trials == 4 * 50 * counts.exposures).all()
+    # So many exposures that the mean number of photons is the mean count.
+    share = counts.ones.sum() / counts.trials.sum()
+    assert -np.log1p(-share) * counts.exposures == pytest.approx(frames.mean(), rel=0.01)
+    assert count_ones(frames, max_count=15).exposures == 15
+
+
+def test_hot_and_dead_jots_are_found_and_detail_is_not():
+    rng = np.random.default_rng(0)
+    rows, columns = np.mgrid[:64, :64]
+    chance = 0.1 + 0.3 * (((rows // 5) + (columns // 7)) % 2)
+    ones = rng.binomial(500, chance)
+    assert find_defects(ones, 500).works.all()
+    ones[10, 10], ones[0, 0], ones[30, 31], ones[30, 33] = 480, 400, 480, 460
+    ones[50, 20] = 0
+    found = find_defects(ones, 500)
+    assert np.argwhere(found.hot).tolist() == [[0, 0], [10, 10], [30, 31], [30, 33]]
+    assert np.argwhere(found.dead).tolist() == [[50, 20]]
+    # A single frame convicts nobody.
+    assert not find_defects((rng.random((64, 64)) < chance).astype(int), 1).hot.any()
+
+
+def test_bytes_that_are_frames_of_one_jot_are_noticed():
+    rng = np.random.default_rng(0)
+    chance = 0.3 + 0.2 * np.sin(np.arange(24) / 1.5) * np.cos(np.arange(64) / 2.0)[:, None]
+    staircase = rng.binomial(500, np.repeat(chance, 8, axis=1))
+    assert "another axis" in questions(staircase, 500, 1, "big")[0]
+    smooth = rng.binomial(500, chance)
+    assert questions(smooth, 500, 1, "big") == []

@@ -106,3 +106,15 @@ def _moved(array: NDArray[Any], axis: int, name: str) -> NDArray[Any]:
     if axis >= array.ndim:
         raise ValueError(f"channel_axis is {axis}, but {name} has the shape {array.shape}")
     return np.moveaxis(array, axis, -1)
+
+
+def without_single_frame(bits: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any], int, int | None]:
+    """Return bits, their number of frames and their channel axis; a cube of one frame is that frame."""
+    if bits.ndim - (channel_axis is not None) != 3:
+        return bits, 1, channel_axis
+    channel = None if channel_axis is None else channel_axis % bits.ndim
+    time = 1 if channel == 0 else 0
+    frames = bits.shape[time]
+    if frames > 1:
+        return bits, frames, channel_axis
+    return bits.squeeze(time), 1, None if channel is None else channel - (channel > time)

@@ -82,8 +82,13 @@ class Deblur:
         return {"kernel": self.kernel, "boundary": self.boundary}
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
-        """Read an image file and its mask."""
-        return _read(path, job, settings, self.mask, optical=True)
+        """Read an image file and its mask; with a kernel of three axes, its pages are slices of a volume."""
+        source = _read(path, job, settings, self.mask, optical=True)
+        if self.taps.ndim == 2:
+            return source
+        from plugplay.cli.volumes import VolumeSource
+
+        return VolumeSource(source)
 
     def size(self, path: Path, settings: Settings) -> str:
         """Say how large the result is."""

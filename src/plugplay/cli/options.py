@@ -183,6 +183,14 @@ class ImageCommon(Common):
             rich_help_panel=_RUN,
         ),
     ] = "auto"
+    offset: Annotated[
+        float | None,
+        typer.Option(
+            help="The camera's black level, in the numbers of the file, if the noise is that of photons. By default it "
+            "is estimated.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None
     data_range: Annotated[
         str | None,
         typer.Option(
@@ -220,7 +228,8 @@ class ImageCommon(Common):
 MaskOption = Annotated[
     Path | None,
     typer.Option(
-        help="Mask file, white where observed, or a folder of them. NaN pixels count as missing anyway.",
+        help="Mask file, white where observed, or a folder of them; dq for the flags of a FITS file. NaN pixels count "
+        "as missing anyway.",
         rich_help_panel=_RUN,
     ),
 ]

@@ -69,6 +69,7 @@ class Settings:
     denoiser: str
     weights: Path | None = None
     noise: float | PoissonGaussian | None = None
+    offset: float | None = None
     strength: float = 1.0
     iteration: str = "admm"
     max_iter: int | None = None
@@ -99,6 +100,7 @@ class Settings:
             denoiser=common.denoiser,
             weights=common.weights,
             noise=None if image is None else noise_level(image.noise),
+            offset=None if image is None else image.offset,
             strength=common.strength,
             iteration=common.iteration.value,
             max_iter=common.max_iter,
@@ -113,6 +115,8 @@ class Settings:
             limit=size_limit(common.max_size),
             reference=common.reference,
         )
+        if settings.offset is not None and isinstance(settings.noise, float):
+            raise UsageError("--offset: a black level belongs to photons; write --noise poisson or leave --noise out")
         if settings.weights is not None:
             settings._check_weights(settings.weights)
         return settings
@@ -154,6 +158,17 @@ class Settings:
             "rng": None if self.tune is None else self.seed,
             "data_range": self.data_range,
         }
+
+    def _noise(self, page: Page) -> float | PoissonGaussian | None:
+        """Return the noise, with the black level on the scale of the others."""
+        if self.offset is None:
+            return self.noise
+        from plugplay.arrays.scale import nominal_range
+        from plugplay.noise.growing import PoissonGaussian
+
+        low, high = nominal_range(page.pixels.dtype, self.data_range)
+        told = self.noise if isinstance(self.noise, PoissonGaussian) else PoissonGaussian()
+        return PoissonGaussian(told.gain, told.read, offset=(self.offset - low) / (high - low))
 
     @functools.cached_property
     def _denoiser(self) -> str | Denoiser:

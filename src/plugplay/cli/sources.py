@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.checks import FloatArray
     from plugplay.io import ImageFile
-    from plugplay.io.photons import PhotonCounts
 
-__all__ = ["ImageSource", "Page", "PhotonSource", "Source", "local_copy", "read_image"]
+__all__ = ["ImageSource", "Page", "Source", "local_copy", "read_image"]
+
+
+# The word that stands for the flags which a FITS file has for its own pixels.
+OWN_FLAGS = "dq"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,53 +164,6 @@ class ImageSource:
         return kept.restored(images, factor=self.factor, offset=self.offset)
 
 
-@dataclass(frozen=True, eq=False)
-class PhotonSource:
-    """The counts of a photon cube.
-
-    Attributes
-    ----------
-    counts : PhotonCounts
-        Ones and trials.
-    reference : ImageFile, optional
-        The true image.
-    integers : bool
-        Whether the result is stored in 16 bits rather than as floats.
-    doubts : tuple of str
-        What is questionable.
-    """
-
-    counts: PhotonCounts
-    reference: ImageFile | None
-    integers: bool
-    doubts: tuple[str, ...] = ()
-    count: int = 1
-    notes: tuple[str, ...] = ()
-
-    @property
-    def pixels(self) -> int:
-        """How many pixels the image has."""
-        return int(self.counts.ones.size)
-
-    def page(self, number: int) -> Page:  # noqa: ARG002
-        """Return ones and trials."""
-        reference = None if self.reference is None else self.reference.pages[0]
-        return Page(np.stack([self.counts.ones, self.counts.trials]), reference=reference)
-
-    def before(self) -> NDArray[Any]:
-        """Return the share of jots that fired."""
-        share: NDArray[Any] = self.counts.ones / np.maximum(self.counts.trials, 1)
-        return share
-
-    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
-        """Return the image, on [0, 1] or in 16 bits unless another depth is wanted."""
-        from plugplay.io import ImageFile
-
-        (image,) = images
-        made = ImageFile.of(image.astype(np.float32), data_range=(0.0, 1.0))
-        return made.converted(dtype or ("u2" if self.integers else "f4"))
-
-
 def _broadcast(mask: NDArray[np.bool_], rank: int) -> NDArray[np.bool_]:
     """Return a mask that serves all channels."""
     return mask if mask.ndim == rank else mask[..., None]
@@ -237,7 +193,13 @@ def read_image(
     pages = image.pages.shape[0]
     masks, truth = None, None
     doubts: list[str] = []
-    if mask is not None:
+    if mask is not None and str(mask).lower() == OWN_FLAGS and not mask.exists():
+        good = image.quality_mask
+        if good is None:
+            raise ValueError(f"--mask {OWN_FLAGS}: the file has no flags (an extension DQ) for its pixels")
+        masks = good.reshape(-1, *good.shape[-2:])
+        masks = masks if crop is None else masks[:, crop[1] : crop[1] + crop[3], crop[0] : crop[0] + crop[2]]
+    elif mask is not None:
         found = companion(mask, job, "mask", io.is_image_name)
         drawn = io.read(found, limit=limit)
         masks, doubts = mask_pages(drawn if crop is None else cropped(drawn, crop), found)

@@ -6,33 +6,24 @@ of its jots fired and how many could have. A cube is therefore read once, block 
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from plugplay.arrays.checks import check_integer, check_mask, check_same_shape, frozen
 from plugplay.arrays.records import Fingerprinted
 from plugplay.io.errors import ImageFileError, printable
-from plugplay.io.limits import check_size
 from plugplay.io.paths import check_regular
+from plugplay.io.photon_defects import Defects, find_defects
 from plugplay.io.photon_files import open_cube
+from plugplay.io.photon_jots import BLOCK_BYTES, JotCounts, count_jots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay.io.photon_files import Cube
-
-__all__ = ["PhotonCounts", "count_ones"]
-
-# Memory of one block of unpacked jots.
-BLOCK_BYTES = 2**24
-
-_POPCOUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
+__all__ = ["BLOCK_BYTES", "PhotonCounts", "count_ones"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +40,25 @@ class PhotonCounts(Fingerprinted):
         K, the jots along each side of a pixel.
     frames : int
         T, the number of frames.
+    exposures : int
+        Binary exposures that a frame stands for: 1, unless its frames hold counts.
+    hot, dead : int
+        Jots that were found to be hot or dead, and left out.
+    doubts : tuple of str
+        What is questionable about how the cube was read, in plain sentences.
+    works : array of bool, optional
+        Frame-shaped, False where a jot was left out; None if all were used.
     """
 
     ones: NDArray[np.int64]
     trials: NDArray[np.int64]
     oversampling: int
     frames: int
+    exposures: int = 1
+    hot: int = 0
+    dead: int = 0
+    doubts: tuple[str, ...] = ()
+    works: NDArray[np.bool_] | None = None
 
 
 def count_ones(
@@ -66,11 +70,14 @@ def count_ones(
     frame_shape: tuple[int, int] | None = None,
     time_axis: int | None = None,
     frames: int | None = None,
+    start: int = 0,
+    max_count: int | None = None,
     variable: str | None = None,
     mask: ArrayLike | None = None,
+    defects: bool = False,
     limit: int | None = None,
 ) -> PhotonCounts:
-    """Count the ones of a photon cube.
+    """Count the ones of a photon cube, or the photons of one whose frames hold counts.
 
     Parameters
     ----------
@@ -89,11 +96,18 @@ def count_ones(
     time_axis : int, optional
         The axis of the frames: by default the first, in MATLAB files the last.
     frames : int, optional
-        How many frames to use, from the first on; by default all. Needed if packing has padded the time axis.
+        How many frames to use, from `start` on; by default all. Needed if packing has padded the time axis.
+    start : int
+        The first frame to use, counted from 0.
+    max_count : int, optional
+        If frames hold counts (of several bits): where they end, because each is the sum of so many binary exposures.
+        By default they are counts without an end.
     variable : str, optional
         Which variable of a MATLAB file; by default the only one that can be a cube.
     mask : array of bool, optional
         Frame-shaped, True where a jot works. Hot and dead jots are left out, of the ones and of the trials.
+    defects : bool
+        Whether to find hot and dead jots, too, and leave them out: see `plugplay.io.photon_defects`.
     limit : int, optional
         How many bytes of memory may be needed, by default 4 GiB: for the counts of a frame, and for a MATLAB file
         before version 7.3, which cannot be read in blocks. It is looked at before anything is read.
@@ -117,105 +131,79 @@ def count_ones(
         raise ValueError(f"bit_order must be 'big' or 'little'; got {bit_order!r}")
     if frame_shape is not None:
         frame_shape = _checked_shape(frame_shape)
+    jots = _read_jots(
+        source,
+        packed_axis=packed_axis,
+        bit_order=bit_order,
+        frame_shape=frame_shape,
+        time_axis=time_axis,
+        frames=frames,
+        start=start,
+        max_count=max_count,
+        variable=variable,
+        limit=limit,
+    )
+    works = np.ones(jots.ones.shape, np.bool_)
+    if mask is not None:
+        works = check_mask(mask)
+        check_same_shape(works, jots.ones.shape, "mask", "a frame")
+    tries, found = jots.frames * jots.exposures, Defects(~works & False, ~works & False)
+    if defects:
+        found = find_defects(jots.ones, tries, works)
+        works = works & found.works
+    return PhotonCounts(
+        frozen(_binned(np.where(works, jots.ones, 0), k)),
+        frozen(_binned(works.astype(np.int64) * tries, k)),
+        k,
+        jots.frames,
+        jots.exposures,
+        int(np.count_nonzero(found.hot)),
+        int(np.count_nonzero(found.dead)),
+        jots.doubts,
+        None if works.all() else frozen(works),
+    )
+
+
+def _read_jots(
+    source: str | os.PathLike[str] | ArrayLike,
+    *,
+    packed_axis: int | None,
+    bit_order: Literal["big", "little"],
+    frame_shape: tuple[int, int] | None,
+    time_axis: int | None,
+    frames: int | None,
+    start: int,
+    max_count: int | None,
+    variable: str | None,
+    limit: int | None,
+) -> JotCounts:
+    """Open a cube and count, with its name in errors."""
     name = "the array"
     if isinstance(source, str | os.PathLike):
         name = printable(source)
         check_regular(source)
     try:
         cube, time, packed = open_cube(source, frame_shape, time_axis, packed_axis, variable, limit)
-        _check_memory(cube, time=time, packed=packed, limit=limit)
-        jots, used = _counted(cube, frames, time=time, packed=packed, bit_order=bit_order)
+        jots = count_jots(
+            cube,
+            time=time,
+            packed=packed,
+            bit_order=bit_order,
+            start=start,
+            frames=frames,
+            max_count=max_count,
+            limit=limit,
+        )
     except ImageFileError as error:
         raise ImageFileError(f"{name}: {error}") from error
-    if frame_shape is not None:
-        height, width = frame_shape
-        if jots.shape[0] < height or jots.shape[1] < width:
-            raise ValueError(
-                f"{name} has frames of {jots.shape} jots, which is less than the frame_shape {frame_shape}"
-            )
-        jots = jots[:height, :width]
-    works = np.ones(jots.shape, np.bool_)
-    if mask is not None:
-        works = check_mask(mask)
-        check_same_shape(works, jots.shape, "mask", "a frame")
-    return PhotonCounts(
-        frozen(_binned(np.where(works, jots, 0), k)), frozen(_binned(works.astype(np.int64) * used, k)), k, used
-    )
-
-
-def _check_memory(cube: Cube, *, time: int | None, packed: int | None, limit: int | None) -> None:
-    """Refuse cubes whose counts, or whose thinnest block, need too much memory."""
-    shape = [8 * n if axis == packed else n for axis, n in enumerate(cube.shape)]
-    jots = math.prod(n for axis, n in enumerate(shape) if axis != time)
-    check_size(3 * 8 * jots + math.prod(cube.shape[1:]) * (8 if packed is not None else 1), limit=limit)
-
-
-def _counted(
-    cube: Cube, frames: int | None, *, time: int | None, packed: int | None, bit_order: Literal["big", "little"]
-) -> tuple[NDArray[np.int64], int]:
-    """Return the ones of each jot over the frames, and the number of frames."""
-    shape = [8 * n if axis == packed else n for axis, n in enumerate(cube.shape)]
-    there = 1 if time is None else shape[time]
-    used = there if frames is None else check_integer(frames, "frames", minimum=1)
-    if used > there:
-        raise ImageFileError(f"{used} frames are asked for, but it has {there}")
-    ones = np.zeros([n for axis, n in enumerate(shape) if axis != time], np.int64)
-    for start, block in _blocks(cube, packed):
-        if time is not None and packed == time:
-            bits = _ones_in_bytes(block, time, used - (8 * start if time == 0 else 0), bit_order)
-        else:
-            bits = _unpacked(block, packed, bit_order)
-            bits = bits if time is None else _first(bits, used - (start if time == 0 else 0), time)
-        if time == 0:
-            # Blocks have at most 255 frames, so that bytes can hold the sums.
-            ones += np.add.reduce(bits, axis=0, dtype=np.uint8)
-        else:
-            first = start * (8 if packed == 0 else 1)
-            ones[first : first + bits.shape[0]] = bits if time is None else bits.sum(axis=time, dtype=np.int64)
-    return ones, used
-
-
-def _first(bits: NDArray[np.uint8], count: int, axis: int) -> NDArray[np.uint8]:
-    wanted = [slice(None)] * bits.ndim
-    wanted[axis] = slice(max(0, count))
-    return bits[tuple(wanted)]
-
-
-def _ones_in_bytes(
-    block: NDArray[np.uint8], axis: int, frames: int, bit_order: Literal["big", "little"]
-) -> NDArray[np.uint8]:
-    """Return how many of the first `frames` bits along `axis`, which is packed, are set in each byte."""
-    there = np.clip(frames - 8 * np.arange(block.shape[axis]), 0, 8)
-    mask = 255 >> (8 - there) if bit_order == "little" else 255 & (255 << (8 - there))
-    shape = [-1 if other == axis else 1 for other in range(block.ndim)]
-    ones: NDArray[np.uint8] = _POPCOUNT[block & mask.astype(np.uint8).reshape(shape)]
-    return ones
-
-
-def _blocks(cube: Cube, packed: int | None) -> Iterator[tuple[int, NDArray[Any]]]:
-    unpacked = 8 if packed is not None else 1
-    each = int(np.prod(cube.shape[1:], dtype=np.int64)) * unpacked
-    count = max(1, min(BLOCK_BYTES // max(each, 1), 248 // (8 if packed == 0 else 1)))
-    for start in range(0, cube.shape[0], count):
-        yield start, np.asarray(cube[start : start + count])
-
-
-def _unpacked(block: NDArray[Any], packed: int | None, bit_order: Literal["big", "little"]) -> NDArray[np.uint8]:
-    if packed == block.ndim - 1:
-        return np.unpackbits(block, axis=packed, bitorder=bit_order)
-    if packed is not None:  # numpy.unpackbits takes ten times as long along any other axis
-        shifts = np.arange(8, dtype=np.uint8)
-        shape = (8, *[1] * (block.ndim - 1 - packed))
-        order = (shifts[::-1] if bit_order == "big" else shifts).reshape(shape)
-        separate: NDArray[np.uint8] = (np.expand_dims(block, packed + 1) >> order) & np.uint8(1)
-        return separate.reshape(*block.shape[:packed], -1, *block.shape[packed + 1 :])
-    bits: NDArray[np.uint8] = block.astype(np.uint8)
-    if bits.max(initial=0) > 1 or (block.dtype.kind in "if" and not np.array_equal(bits, block)):
-        raise ImageFileError(
-            f"its values must be 0 or 1, but {block.min()} to {block.max()} were found; if eight jots share a byte, "
-            "say along which axis with packed_axis"
+    if frame_shape is None:
+        return jots
+    height, width = frame_shape
+    if jots.ones.shape[0] < height or jots.ones.shape[1] < width:
+        raise ValueError(
+            f"{name} has frames of {jots.ones.shape} jots, which is less than the frame_shape {frame_shape}"
         )
-    return bits
+    return replace(jots, ones=jots.ones[:height, :width])
 
 
 def _binned(jots: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import ndimage
 
 from plugplay.arrays.checks import FloatArray, frozen
 from plugplay.arrays.records import Fingerprinted
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["StabilisedPhotons", "are_stable"]
 
-# Trials that differ by more than this share of their median have noise that differs too much.
+# Trials that differ by more than this share of their median have noise that differs too much, ...
 MAX_SPREAD = 0.2
+# ... unless so few pixels are concerned.
+MAX_FEW = 0.05
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class StabilisedPhotons(CountedSinglePhoton):
         exact = super().data_term(y)  # refuses what are no counts
         trials = exact.ones + exact.zeros
         table = BinomialStabiliser.build(_usual(trials))
-        share = np.divide(exact.ones, trials, out=np.zeros_like(exact.ones), where=trials > 0)
+        share = _filled(exact.ones, trials)
         noisy = table.forward(share * table.trials).astype(np.float32)
         return StabilisedTerm(PointwiseTerm(frozen(noisy)), _Brightness(table, self))
 
@@ -83,10 +86,33 @@ class _Brightness(Fingerprinted):
 
 
 def are_stable(trials: NDArray[Any]) -> bool:
-    """Tell whether as many jots observe every pixel, so that one noise level goes for all."""
+    """Tell whether as many jots observe every pixel, so that one noise level goes for all.
+
+    A few pixels may have fewer, or none if they are not side by side: hot and dead jots are like that, and what their
+    neighbours saw takes their place.
+    """
     usual = _usual(trials)
-    return bool(trials.min() >= (1 - MAX_SPREAD) * usual and trials.max() <= (1 + MAX_SPREAD) * usual)
+    few = trials < (1 - MAX_SPREAD) * usual
+    if trials.max() > (1 + MAX_SPREAD) * usual or np.count_nonzero(few) > MAX_FEW * trials.size:
+        return False
+    if not few.any():
+        return True
+    small = trials.shape[0] < 3 or trials.shape[1] < 3
+    square = np.ones((3, 3) + (1,) * (trials.ndim - 2), np.bool_)
+    return not small and not ndimage.binary_erosion(trials == 0, square).any()
 
 
 def _usual(trials: NDArray[Any]) -> int:
     return max(1, round(float(np.median(trials))))
+
+
+def _filled(ones: NDArray[Any], trials: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the share of ones; where there were no trials, that of the neighbours."""
+    share: NDArray[np.float64] = np.divide(ones, trials, out=np.zeros_like(ones), where=trials > 0)
+    empty = trials == 0
+    if not empty.any():
+        return share
+    reach = (1.0, 1.0) + (0.0,) * (ones.ndim - 2)
+    near = ndimage.gaussian_filter(ones, reach), ndimage.gaussian_filter(trials, reach)
+    share[empty] = (near[0] / np.maximum(near[1], 1e-300))[empty]
+    return share

@@ -162,6 +162,9 @@ def _photon_snippet(task: Task, names: Names, options: list[str]) -> str:
         for name, usual in (("gain", None), ("threshold", 1), ("dark", 0.0), ("efficiency", 1.0))
         if getattr(photon, name) != usual
     ]
+    if photon.gain is None:
+        sensor.insert(0, 'gain="auto"')
+    storage.append("defects=True")
     lines += [
         f"counts = pp.io.photons.count_ones({', '.join([repr(names.image), *storage])})",
         f"result = pp.single_photon({', '.join(['counts', *sensor, *options])})",

@@ -14,6 +14,7 @@ import numpy as np
 import plugplay as pp
 from plugplay import io, kernels
 from plugplay.arrays.scale import nominal_range
+from plugplay.models.exposure import white_level
 from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.web.task import Sources, Task, TaskError
 
@@ -217,6 +218,7 @@ class Problem:
                 time_axis=options.time_axis,
                 frames=options.frames,
                 mask=works,
+                defects=True,
             )
 
     @property
@@ -227,14 +229,20 @@ class Problem:
     @property
     def photon_model(self) -> CountedSinglePhoton:
         """The sensor of a photon cube."""
-        options = self.task.photon
+        options, counts = self.task.photon, self._photons
         with blamed("photon"):
+            dark = options.dark / counts.exposures
+            if options.gain is None:  # as on the command line, white is what fills the range
+                level = white_level(counts.ones, counts.trials, threshold=options.threshold, dark=dark)
+                gain = level * counts.oversampling**2 / options.efficiency
+            else:
+                gain = options.gain / counts.exposures
             return CountedSinglePhoton(
-                self._photons.oversampling,
-                frames=self._photons.frames,
-                gain=options.gain,
+                counts.oversampling,
+                frames=counts.frames * counts.exposures,
+                gain=gain,
                 threshold=options.threshold,
-                dark=options.dark,
+                dark=dark,
                 efficiency=options.efficiency,
             )
 

@@ -1,0 +1,102 @@
+"""Microscopy through the installed command: counts in a corner of 16 bits, cells, volumes, what files say."""
+
+import json
+
+import numpy as np
+import pytest
+import tifffile
+from scipy import ndimage
+from skimage.restoration import richardson_lucy
+
+import plugplay as pp
+
+OFFSET, READ = 100, 1.5
+
+
+def cell(size=96, seed=3):
+    """Return smooth nuclei and thin filaments on a dim background, about 0 to 1."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.mgrid[:size, :size].astype(float)
+    image = np.full((size, size), 0.03)
+    for _ in range(3):
+        (row, column), radius = rng.uniform(20, size - 20, 2), rng.uniform(9, 14)
+        image += rng.uniform(0.3, 0.6) / (1 + np.exp(12 * (np.hypot(rows - row, columns - column) / radius - 1)))
+    for _ in range(4):
+        angle, place = rng.uniform(0, np.pi), rng.uniform(30, size - 30, 2)
+        away = (rows - place[0]) * np.cos(angle) - (columns - place[1]) * np.sin(angle)
+        image = np.maximum(image, rng.uniform(0.5, 1) * np.exp(-(away**2) / 2))
+    return image
+
+
+def camera(light, peak, dtype=np.uint16, seed=1):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(peak * np.maximum(light, 0)) + READ * rng.normal(size=light.shape) + OFFSET
+    return np.round(counts).astype(dtype)
+
+
+def restored(run, verb, source, *options):
+    out = source.with_name("out" + source.suffix)
+    done = run(verb, source, "-o", out, "--json", *options)
+    assert done.returncode == 0, done.stderr
+    return out, json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int16])
+def test_counts_in_a_corner_of_their_range(dtype, tmp_path, run):
+    clean = cell()
+    tifffile.imwrite(tmp_path / "cells.tif", camera(clean, 150, dtype))
+    out, _, said = restored(run, "denoise", tmp_path / "cells.tif")
+    image = tifffile.imread(out)
+    assert image.dtype == dtype
+    assert "do not fill their range" in said
+    before = pp.psnr((tifffile.imread(tmp_path / "cells.tif") - float(OFFSET)) / 150, clean)
+    assert pp.psnr((image - float(OFFSET)) / 150, clean) > before + 5
+    assert image.mean() == pytest.approx(OFFSET + 150 * clean.mean(), rel=0.01)
+    assert np.ptp(image.astype(float)) > 100
+
+
+@pytest.mark.parametrize("options", [(), ("--offset", OFFSET)])
+def test_cells_are_deblurred_as_photons(options, tmp_path, run):
+    clean, kernel = cell(), pp.kernels.gaussian(11, sigma=1.5)
+    y = camera(ndimage.convolve(clean, kernel, mode="reflect"), 60)
+    tifffile.imwrite(tmp_path / "cells.tif", y)
+    tifffile.imwrite(tmp_path / "psf.tif", (30 + 4000 * kernel).astype(np.float32))
+    out, record, said = restored(run, "deblur", tmp_path / "cells.tif", "--kernel", tmp_path / "psf.tif", *options)
+    assert "its background of 30" in said
+    noise = record["pages"][0]["parameters"]["noise"]
+    assert noise["kind"] == "PoissonGaussian"
+    if options:
+        assert 65535 * noise["offset"] == pytest.approx(OFFSET)
+    padded = np.pad(np.maximum(y - float(OFFSET), 1e-6) / 60, 11, mode="symmetric")
+    peers = (richardson_lucy(padded, kernel, num_iter=n, clip=False)[11:-11, 11:-11] for n in (3, 6, 10, 16, 25, 40))
+    best = max(pp.psnr(peer, clean) for peer in peers)
+    assert pp.psnr((tifffile.imread(out) - float(OFFSET)) / 60, clean) > best + 0.5
+
+
+def test_volumes_with_a_psf_of_three_axes_keep_what_the_file_says(tmp_path, run):
+    rng = np.random.default_rng(0)
+    volume = np.zeros((12, 24, 24))
+    volume[3:9, 6:18, 8:16] = 0.6
+    volume[6, 12, 3:21] = 1.0
+    kernel = pp.kernels.gaussian((5, 7, 7), sigma=(1.0, 1.3, 1.3))
+    y = ndimage.convolve(volume, kernel, mode="reflect") + 0.01 * rng.normal(size=volume.shape)
+    about = {"spacing": 0.5, "unit": "um", "Labels": [f"slice {n}" for n in range(12)], "Info": "lens 40x"}
+    tifffile.imwrite(tmp_path / "stack.tif", y.astype(np.float32), imagej=True, metadata={"axes": "ZYX", **about})
+    np.save(tmp_path / "psf.npy", kernel)
+    options = ("--kernel", tmp_path / "psf.npy", "--denoiser", "tv", "--boundary", "reflect", "--noise", "0.01")
+    out, record, said = restored(run, "deblur", tmp_path / "stack.tif", *options)
+    assert "12 pages are restored as a volume" in said
+    assert len(record["pages"]) == 1
+    with tifffile.TiffFile(out) as file:
+        image, kept = file.asarray(), file.imagej_metadata
+    assert image.shape == y.shape
+    assert pp.psnr(image.astype(float), volume) > pp.psnr(y, volume) + 1
+    assert kept["spacing"] == 0.5
+    assert kept["Labels"] == about["Labels"]
+    assert kept["Info"] == "lens 40x"
+    tifffile.imwrite(tmp_path / "flat.tif", y[0].astype(np.float32), description="bead 7", metadata=None)
+    done = run("deblur", tmp_path / "flat.tif", "-o", tmp_path / "x.tif", *options)
+    assert "the file is no stack" in done.stderr
+    done = run("denoise", tmp_path / "flat.tif", "-o", tmp_path / "y.tif", "--denoiser", "tv")
+    with tifffile.TiffFile(tmp_path / "y.tif") as file:
+        assert file.pages[0].description == "bead 7"

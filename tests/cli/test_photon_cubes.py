@@ -1,0 +1,134 @@
+"""Photon cubes through the installed command: exposure, defects, dark cubes, layouts, counts, videos."""
+
+import json
+
+import numpy as np
+import pytest
+import tifffile
+
+import plugplay as pp
+
+HEIGHT, WIDTH, FRAMES, GAIN = 64, 96, 300, 0.2
+
+
+@pytest.fixture(scope="module")
+def light():
+    """A smooth scene with edges, on [0, 1]."""
+    rows, columns = np.mgrid[:HEIGHT, :WIDTH]
+    scene = 0.15 + 0.5 * columns / WIDTH
+    scene[(rows - 30) ** 2 + (columns - 60) ** 2 < 300] = 1.0
+    scene[10:40, 8:30] = 0.05
+    return scene * (0.85 + 0.15 * np.sin(columns / 2.3) * np.cos(rows / 3.1))
+
+
+def cube_of(light, *, seed=0, frames=FRAMES, hot=(), dead=(), dark=0.0):
+    rng = np.random.default_rng(seed)
+    chance = 1 - np.exp(-(GAIN * light + dark))
+    for place in hot:
+        chance[place] = 0.9
+    for place in dead:
+        chance[place] = 0.0
+    return (rng.random((frames, *light.shape)) < chance).astype(np.uint8)
+
+
+def restored(run, path, *options, output="out.npy"):
+    out = path.parent / output
+    done = run("photon", path, "-o", out, "--json", "--overwrite", *options)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout.splitlines()[-1])
+    image = np.load(out) if out.suffix == ".npy" else tifffile.imread(out)
+    return image, record["warnings"]
+
+
+def white(warnings):
+    return next(float(text.split()[2]) for text in warnings if text.startswith("white is"))
+
+
+def test_exposure_and_defects_come_from_the_counts(light, tmp_path, run):
+    rng = np.random.default_rng(1)
+    places = [tuple(place) for place in rng.integers(0, (HEIGHT, WIDTH), (30, 2))]
+    hot, dead = set(places[:25]), set(places[25:]) - set(places[:25])
+    np.save(tmp_path / "cube.npy", np.packbits(cube_of(light, hot=hot, dead=dead), axis=2))
+    image, warnings = restored(run, tmp_path / "cube.npy", "--packed-axis", "2")
+    told = next(text for text in warnings if "hot and" in text).split()
+    assert 0.8 * len(hot) <= int(told[0]) <= len(hot) + 1
+    assert int(told[3]) <= len(dead) + 1
+    assert white(warnings) == pytest.approx(GAIN, rel=0.35)
+    assert 0.65 < np.quantile(image, 0.99) <= 1.0  # it fills the range
+    assert pp.psnr(image * white(warnings) / GAIN, light) > 27
+    by_hand, none = restored(run, tmp_path / "cube.npy", "--packed-axis", "2", "--gain", GAIN, "--no-defects")
+    assert not any("white is" in text or "hot and" in text for text in none)
+    assert pp.psnr(by_hand, light) < pp.psnr(image * white(warnings) / GAIN, light) - 3
+
+
+def test_dark_counts_come_from_a_dark_cube(light, tmp_path, run):
+    hot = [(5, 5), (40, 70)]
+    np.save(tmp_path / "cube.npy", cube_of(light, dark=0.1, hot=hot))
+    np.save(tmp_path / "dark.npy", cube_of(np.zeros_like(light), seed=5, dark=0.1, hot=hot))
+    options = ("--gain", GAIN, "--no-defects", "--dark", tmp_path / "dark.npy")
+    image, warnings = restored(run, tmp_path / "cube.npy", *options)
+    told = next(text for text in warnings if "dark counts" in text)
+    assert float(told.split()[0]) == pytest.approx(0.1, rel=0.05)
+    assert "2 hot jots" in told
+    assert pp.psnr(image, light) > 26
+
+
+@pytest.mark.parametrize(
+    ("stored", "options", "question"),
+    [
+        (lambda bits: np.packbits(bits, axis=2, bitorder="little"), ("--packed-axis", 2), "bit_order little"),
+        (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 1), "along another axis"),
+        (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 0), "an axis of the frame"),
+        (lambda bits: bits, ("--packed-axis", 2), "do not seem to be packed"),
+        (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 2), None),
+    ],
+)
+def test_wrong_layouts_are_questioned(stored, options, question, light, tmp_path, run):
+    np.save(tmp_path / "cube.npy", stored(cube_of(light, frames=640)))
+    out = tmp_path / "out.npy"
+    done = run("photon", tmp_path / "cube.npy", "-o", out, "--denoiser", "gaussian", "--strict", *options)
+    if question is None:
+        assert done.returncode == 0, done.stderr
+        assert "seem" not in done.stderr
+    else:
+        assert question in done.stderr
+        assert done.returncode == 3
+
+
+def test_packed_bytes_are_not_taken_for_counts(light, tmp_path, run):
+    np.save(tmp_path / "cube.npy", np.packbits(cube_of(light, frames=40), axis=2))
+    done = run("photon", tmp_path / "cube.npy", "-o", tmp_path / "out.npy")
+    assert done.returncode == 1
+    assert "packed" in done.stderr
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_counts_per_frame(limited, light, tmp_path, run):
+    rng = np.random.default_rng(2)
+    if limited:  # the sums of 15 binary exposures
+        counts = rng.binomial(15, 1 - np.exp(-GAIN * light), (40, HEIGHT, WIDTH))
+        options, gain = ("--max-count", 15), 15 * GAIN
+    else:
+        counts = rng.poisson(3 * light, (40, HEIGHT, WIDTH))
+        options, gain = (), 3.0
+    np.save(tmp_path / "cube.npy", counts.astype(np.uint8))
+    image, warnings = restored(run, tmp_path / "cube.npy", *options)
+    assert white(warnings) == pytest.approx(gain, rel=0.35)
+    assert pp.psnr(image * white(warnings) / gain, light) > 28
+    absolute, _ = restored(run, tmp_path / "cube.npy", *options, "--gain", gain)
+    assert pp.psnr(absolute, light) > 26
+
+
+def test_videos_are_windows_of_frames(light, tmp_path, run):
+    moving = np.concatenate([cube_of(np.roll(light, 8 * n, axis=1), seed=n, frames=50) for n in range(4)])
+    np.save(tmp_path / "cube.npy", moving)
+    options = ("--start", 50, "--frames", 150, "--window", 50, "--stride", 50, "--denoiser", "gaussian")
+    video, warnings = restored(run, tmp_path / "cube.npy", *options, output="video.tif")
+    assert video.shape == (3, HEIGHT, WIDTH)
+    for n, image in enumerate(video, start=1):
+        errors = [np.mean(np.abs(image * white(warnings) / GAIN - np.roll(light, 8 * m, axis=1))) for m in range(4)]
+        assert np.argmin(errors) == n
+    done = run("photon", tmp_path / "cube.npy", "-o", tmp_path / "v.tif", "--window", 500)
+    assert "--window is 500" in done.stderr
+    done = run("photon", tmp_path / "cube.npy", "-o", tmp_path / "v.tif", "--stride", 5)
+    assert done.returncode == 2
