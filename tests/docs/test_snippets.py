@@ -44,7 +44,18 @@ basis = np.eye(8)
 import zarr
 zarr.create_array("slide.zarr", data=camera.astype(np.float32)[:64, :64], chunks=(32, 32))
 """,
+    "training.md": """
+import torch
+noisy, y, kernel, batch = camera, camera, pp.kernels.box(3), torch.rand(1, 1, 32, 32)
+""",
     "bm3d.md": "noisy, sigma = camera + 0.1 * np.random.default_rng(0).standard_normal(camera.shape), 0.1",
+}
+# Extras without which a page cannot be run.
+NEEDS = {
+    "training.md": ("onnxruntime", "torch"),
+    "howto/clusters.md": ("dask.array",),
+    "scale.md": ("dask.array", "zarr"),
+    "start/astronomer.md": ("astropy",),
 }
 # What a snippet needs that the tests do not have: weights, a folder of the paper's images, minutes.
 LEFT_OUT = ("# needs", "from plugplay_paper import reproduce")
@@ -80,6 +91,8 @@ WITH_PYTHON = [
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
 def test_blocks_run(page, folder):
+    for module in NEEDS.get(name_of(page), ()):
+        pytest.importorskip(module)
     camera = data.camera()[100:164, 150:214] / 255
     names = {"__name__": "page", "np": np, "pp": pp, "camera": camera}
     exec(GIVEN.get(name_of(page), ""), names)

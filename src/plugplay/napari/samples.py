@@ -16,8 +16,9 @@ LayerData = tuple[Any, dict[str, Any], str]
 
 def photograph() -> list[LayerData]:
     """Return a colour photograph out of focus; ``disk`` with radius 3 restores it."""
-    image = data.coffee()[100:356, 150:406] / 255
-    blurred = pp.models.Deblurring(pp.kernels.disk(3)).simulate(image, noise=2 / 255, rng=0)
+    # The scene is larger than the frame, as it is behind every camera.
+    scene = data.coffee()[92:364, 142:414] / 255
+    blurred = pp.models.Deblurring(pp.kernels.disk(3)).simulate(scene, noise=2 / 255, rng=0)[8:-8, 8:-8]
     stored = np.rint(255 * np.clip(blurred, 0, 1)).astype(np.uint8)
     return [(stored, {"name": "out of focus", "rgb": True}, "image")]
 
