@@ -32,7 +32,7 @@ y = pp.models.Deblurring(kernel).simulate(camera, noise=0.01, rng=0)
     "files.md": """
 works = np.ones((16, 16), bool)
 pp.io.write("scan.tif", pp.io.ImageFile.of(np.full((8, 8), 900, np.uint16)))
-pp.io.write("photo.jpg", pp.io.ImageFile.of(np.full((8, 8), 90, np.uint8)))
+pp.io.write("photo.jpg", pp.io.ImageFile.of(np.full((32, 32), 90, np.uint8)))
 np.save("spad.npy", np.packbits(np.random.default_rng(0).random((4, 16, 16)) < 0.3, axis=2))
 """,
     "noise.md": """
