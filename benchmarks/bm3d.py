@@ -38,10 +38,11 @@ from plugplay.denoisers import BM3D
 from plugplay.denoisers.bm3d.aggregation import Sums
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
+from plugplay.denoisers.bm3d.instructions import multiply_pairs
 from plugplay.denoisers.bm3d.matching import WIDTH, match
 from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import profile_for
-from plugplay.denoisers.bm3d.vectors import Floats, fma, load, total
+from plugplay.denoisers.bm3d.vectors import Floats, Ints, fma, lane, load, load_ints, total
 
 # This file has the peer's name: without this, importing the peer would import this file.
 HERE = str(Path(__file__).resolve().parent)
@@ -206,14 +207,17 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
             spent[f"aggregation {number}"] = time.thread_time() - began - sum(spent.values())
             best = {**best, **{name: min(value, best.get(name, value)) for name, value in spent.items()}}
     rate = min(cpu_timed(5, peak, image[0, :2].ravel(), 10**6)[0] for _ in range(3)) / (10**6 * 80)
+    pairs = min(cpu_timed(5, peak_pairs, np.arange(16, dtype=np.int32), 10**6)[0] for _ in range(3)) / (10**6 * 128)
     # Each reference row is compared with all displacements: eight products for each column and displacement.
     count = sum(min(19, y) + min(19, 504 - y) + 1 for y in reference_positions(512, 3, 0)) * 512 * WIDTH * 8
     for name, seconds in best.items():
         print(f"{name:14s} {1e3 * seconds:6.1f} ms")
     both = sum(seconds for name, seconds in best.items() if not name.endswith("3"))
     print(f"two stages {1e3 * both:.0f} ms; peak {1e-9 / rate:.1f} billion multiply-adds a second on one core")
-    print(f"products of one search: {count / 1e6:.0f} million, {1e3 * count * rate:.1f} ms at the peak")
-    return {**best, "multiply_adds_per_second": 1 / rate, "search_at_peak": count * rate}
+    print(f"products of one search: {count / 1e6:.0f} million, {1e3 * count * rate:.1f} ms at the peak of float32")
+    print(f"in 16-bit integers: {1e-9 / pairs:.1f} billion a second at best, {1e3 * count * pairs:.1f} ms")
+    peaks = {"multiply_adds_per_second": 1 / rate, "integer_multiply_adds_per_second": 1 / pairs}
+    return {**best, **peaks, "search_at_peak": count * pairs}
 
 
 @numba.njit(error_model="numpy")
@@ -225,6 +229,18 @@ def peak(values: Floats, repeats: int) -> float:
         c0, c1, c2, c3, c4 = fma(c0, x, y), fma(c1, x, y), fma(c2, x, y), fma(c3, x, y), fma(c4, x, y)
         c5, c6, c7, c8, c9 = fma(c5, x, y), fma(c6, x, y), fma(c7, x, y), fma(c8, x, y), fma(c9, x, y)
     return float(total(c0 + c1 + c2 + c3 + c4 + c5 + c6 + c7 + c8 + c9))
+
+
+@numba.njit(error_model="numpy")
+def peak_pairs(values: Ints, repeats: int) -> int:
+    """Multiply and add eight times sixteen independent 16-bit integers, again and again, in registers."""
+    x = load_ints(values, 8)
+    c0 = c1 = c2 = c3 = c4 = c5 = c6 = c7 = load_ints(values, 0)
+    for _ in range(repeats):
+        c0, c1, c2 = c0 + multiply_pairs(c0, x), c1 + multiply_pairs(c1, x), c2 + multiply_pairs(c2, x)
+        c3, c4, c5 = c3 + multiply_pairs(c3, x), c4 + multiply_pairs(c4, x), c5 + multiply_pairs(c5, x)
+        c6, c7 = c6 + multiply_pairs(c6, x), c7 + multiply_pairs(c7, x)
+    return int(lane(c0 + c1 + c2 + c3 + c4 + c5 + c6 + c7, 0))
 
 
 def linearity(options: argparse.Namespace) -> list[dict[str, float]]:
