@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray
-from plugplay.denoisers.bm3d.canvas import LARGEST_PIXEL
-from plugplay.denoisers.bm3d.pipeline import Groups, Progress, denoise_planes
+from plugplay.denoisers.bm3d.canvas import LARGEST_PIXEL, Canvas
+from plugplay.denoisers.bm3d.pipeline import Groups, Progress, denoise_canvas
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 
 __all__ = ["denoise_image", "from_opponent", "opponent_noise", "to_opponent"]
@@ -64,12 +64,15 @@ def denoise_image(
     scale = image.dtype.type(_scale(float(np.abs(image).max())))
     scaled = channels * scale
     mean = scaled.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
-    planes = _enlarged((scaled - mean).astype(np.float32))
+    scaled -= mean
+    planes = _enlarged(scaled.astype(np.float32, copy=False))
     sigma *= float(scale)
     sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma)
     if image.ndim == 3:
         planes = to_opponent(planes)
-    estimate = denoise_planes(planes, sigmas, profile, workers=workers, groups=groups, progress=progress)
+    canvas = Canvas.of(planes)
+    del scaled, planes  # large images leave no room for what is on the canvas already
+    estimate = denoise_canvas(canvas, sigmas, profile, workers=workers, groups=groups, progress=progress)
     if image.ndim == 3:
         estimate = from_opponent(estimate)
     restored = (estimate[:, : image.shape[0], : image.shape[1]] + mean) / scale

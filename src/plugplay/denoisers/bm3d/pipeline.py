@@ -23,7 +23,7 @@ from plugplay.denoisers.bm3d.matching import Matches, match
 from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import Profile, Stage
 
-__all__ = ["Groups", "Progress", "denoise_planes", "in_order"]
+__all__ = ["Groups", "Progress", "denoise_canvas", "denoise_planes", "in_order"]
 
 _STRIP = 8  # reference rows, or half of them on coarse grids: as many strips as there may be threads
 
@@ -72,7 +72,19 @@ def denoise_planes(
     ndarray of float32, shape (C, H, W)
         The estimate.
     """
-    canvas = Canvas.of(planes)
+    return denoise_canvas(Canvas.of(planes), sigmas, profile, workers=workers, groups=groups, progress=progress)
+
+
+def denoise_canvas(
+    canvas: Canvas,
+    sigmas: NDArray[np.float64],
+    profile: Profile,
+    *,
+    workers: int,
+    groups: Groups | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float32]:
+    """Denoise what is on a canvas, as `denoise_planes` does; the planes that it was made of need not be kept."""
     stages = [_Stage(canvas, sigmas, profile, *stage) for stage in _stages(profile)]
     total = sum(len(stage.strips) for stage in stages)
     done = 0
