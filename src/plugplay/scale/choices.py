@@ -17,6 +17,7 @@ import numpy as np
 from plugplay.models import Denoising
 from plugplay.plan import Plan, prepare
 from plugplay.pnp.results import Status
+from plugplay.tuning.rules import MAX_ITER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,6 +137,9 @@ def choose_globally(
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip
+    if options.get("max_iter") is None and options.get("iteration", "admm") == "admm":
+        # Tiles do not begin on a coarser grid, so their schedule must not be the short one that follows it.
+        shared["max_iter"] = MAX_ITER
     tried = [patches[n] for n in TRIED] if len(patches) == PATCHES**2 else patches
     results = [
         prepare(pixels, model_for(observed), workers=workers, **shared).run()
