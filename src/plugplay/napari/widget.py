@@ -241,8 +241,8 @@ class RestoreWidget(Container):
         corners = np.asarray(layer.corner_pixels)[:, -2:]
         first = []
         for axis in (-2, -1):
-            low, high = (int(value) for value in corners[:, axis])
-            if high <= low:  # nothing was drawn yet
+            low, high = int(corners[0, axis]), int(corners[1, axis]) + 1  # the last corner is visible itself
+            if high <= low + 1:  # nothing was drawn yet
                 low, high = 0, shape[axis]
             side = min(PREVIEW, shape[axis])
             begin = min(max((low + high - side) // 2, 0), shape[axis] - side)
