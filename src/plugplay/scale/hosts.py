@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["one_at_a_time"]
 
+# A process that was stopped, or waits for a busy machine, must not hold up all the others for good.
+MAX_WAIT_SECONDS = 60.0
+PAUSE_SECONDS = 0.05
+
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Let one process of this user and host at a time pass; where files cannot be locked, all of them."""
+    """Let one process of this user and host at a time pass, for a minute at most.
+
+    Who has waited longer passes as well, and so does everybody where files cannot be locked: what is done inside is
+    only done more than once then.
+    """
     try:
         import fcntl
     except ImportError:  # not a POSIX system
@@ -27,7 +36,12 @@ def one_at_a_time() -> Iterator[None]:
     handle = None
     with suppress(OSError):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        end = time.monotonic() + MAX_WAIT_SECONDS
+        while time.monotonic() < end:
+            with suppress(BlockingIOError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(PAUSE_SECONDS)
     try:
         yield
     finally:
