@@ -18,6 +18,7 @@ from plugplay.models.description import coarsened, entered, possible_range_of, t
 from plugplay.models.operators.interpolation import bicubic_upsample
 from plugplay.pnp.driver import COARSE_FACTOR as FACTOR
 from plugplay.pnp.results import Status
+from plugplay.pnp.schedules import Monotone
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import choose
 
@@ -26,15 +27,46 @@ if TYPE_CHECKING:
 
     from plugplay.models.base import DataTerm, Model
     from plugplay.pnp.driver import Driver
+    from plugplay.pnp.schedules import Schedule
+    from plugplay.pnp.state import History
     from plugplay.traits import Traits
     from plugplay.tuning.rules import Case
 
-__all__ = ["Coarse", "coarse_of", "is_coarse"]
+__all__ = ["Coarse", "Pace", "coarse_of", "is_coarse"]
 
 # Images below this many pixels along an axis are restored at once; there is little to save.
 MIN_SIDE = 128
 # Interpolation sees so many pixels beyond the frame.
 _MARGIN = 2
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a run on the coarse grid goes, if another run has shown it; on the working scale.
+
+    Attributes
+    ----------
+    lam : float
+        Lambda.
+    schedule : Schedule
+        How rho grows.
+    max_iter : int
+        How many iterations there are.
+    """
+
+    lam: float
+    schedule: Schedule
+    max_iter: int
+
+    @classmethod
+    def of(cls, history: History, max_iter: int) -> Pace | None:
+        """Return the pace of a run, by its history, with another number of iterations; None if it was at once fine."""
+        coarse = history.at_level(1)
+        if not len(coarse):
+            return None
+        rho = [float(value) for value in coarse.rho]
+        gamma = rho[1] / rho[0] if len(rho) > 1 else 1.0
+        return cls(rho[0] * float(coarse.sigma[0]) ** 2, Monotone(rho[0], gamma), max_iter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +81,22 @@ class Coarse:
         Of the model that it comes from.
     frame : tuple of int
         Spatial shape of the full image.
+    pace : Pace, optional
+        How the run goes, if it is not to be chosen.
     """
 
     data_term: DataTerm
     traits: Traits
     frame: tuple[int, ...]
+    pace: Pace | None = None
 
-    def driver(self, case: Case, full: Driver, start: FloatArray | State | None) -> Driver:
-        """Return the run on the coarse grid, given the case of the full one and its driver."""
+    def driver(self, case: Case | None, full: Driver, start: FloatArray | State | None) -> Driver:
+        """Return the run on the coarse grid, given the driver of the full one and, without a pace, its case."""
+        pace = self.pace
+        if pace is not None:
+            more: dict[str, Any] = {"lam": pace.lam, "schedule": pace.schedule, "max_iter": pace.max_iter}
+            return full.coarser(self.data_term, start=start, enlarge=self.enlarged, **more)
+        assert case is not None  # else it could not be chosen, and there is no coarse grid
         # The mean of n pixels has a noise that is lower by the root of n.
         own = replace(case, traits=self.traits, noise=case.noise / FACTOR ** (len(self.frame) / 2))
         choice = choose(own)
@@ -94,7 +134,9 @@ class Coarse:
         return np.pad(image, missing + [(0, 0)] * (image.ndim - len(missing)), mode="edge")
 
 
-def coarse_of(y: NDArray[Any], model: Model, traits: Traits, data_term: DataTerm, noise: object) -> Coarse | None:
+def coarse_of(
+    y: NDArray[Any], model: Model, traits: Traits, data_term: DataTerm, noise: object, *, pace: Pace | None = None
+) -> Coarse | None:
     """Return the problem on the coarse grid; None if it is too small, or if the model cannot be made coarser.
 
     Parameters
@@ -109,17 +151,20 @@ def coarse_of(y: NDArray[Any], model: Model, traits: Traits, data_term: DataTerm
         The problem on the full grid; stretched values have no means.
     noise : object
         The noise, as users know it; only that of a uniform and white one is known for the means of pixels.
+    pace : Pace, optional
+        How the run goes, if it is not to be chosen; the size does not matter then.
     """
     if not isinstance(noise, int | float) or possible_range_of(data_term) is not None:
         return None
     frame = y.shape[: traits.spatial_ndim]
-    if traits.spatial_ndim != 2 or min(frame) < MIN_SIDE or traits.decimation > 1:
+    small = min(frame) < (MIN_SIDE if pace is None else FACTOR)
+    if traits.spatial_ndim != 2 or small or traits.decimation > 1:
         return None
     coarser = coarsened(model, FACTOR)
     if coarser is None:
         return None
     means = _means(y, len(frame))
-    return Coarse(coarser.data_term(means), traits_of(coarser, means, spatial_ndim=len(frame)), frame)
+    return Coarse(coarser.data_term(means), traits_of(coarser, means, spatial_ndim=len(frame)), frame, pace)
 
 
 def is_coarse(start: object) -> bool:

@@ -24,7 +24,7 @@ from plugplay.arrays.checks import (
 )
 from plugplay.arrays.observation import Conversion
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
-from plugplay.levels import Coarse, coarse_of, is_coarse
+from plugplay.levels import Coarse, Pace, coarse_of, is_coarse
 from plugplay.metrics import psnr
 from plugplay.models.description import check_model_protocol, leading_axes_of, rule_traits, spatial_ndim_of, traits_of
 from plugplay.noise.growing import PoissonGaussian, contradiction, raised
@@ -165,7 +165,7 @@ class Plan:
 
     def _coarse_states(self, driver: Driver) -> Generator[State, None, None]:
         """Do the iterations on the coarse grid, if there is one, and let the driver begin where they end."""
-        if self._coarse is None or self._case is None or not (self._start is None or is_coarse(self._start)):
+        if self._coarse is None or not (self._start is None or is_coarse(self._start)):
             return
         before = self._coarse.driver(self._case, driver, self._start)
         try:
@@ -297,10 +297,12 @@ def prepare(
     workers: int | None = None,
     rng: np.random.Generator | int | None = None,
     working_range: tuple[float, float] | None = None,
+    pace: Pace | None = None,
 ) -> Plan:
     """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
 
-    `working_range` holds the values, in those of y, that the denoiser sees as 0 and 1, if they shall not be found.
+    `working_range` holds the values, in those of y, that the denoiser sees as 0 and 1, if they shall not be found, and
+    `pace` how the iterations on a coarser grid go, which otherwise come first if nothing about them is given.
 
     Returns
     -------
@@ -334,7 +336,8 @@ def prepare(
     # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
     watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
     usual = watched and way.name == "admm" and schedule is None and max_iter is None
-    coarse = coarse_of(unit, model, traits, data_term, described) if usual else None
+    asked = usual or pace is not None
+    coarse = coarse_of(unit, model, traits, data_term, described, pace=pace) if asked else None
     case = Case(
         traits=rule_traits(data_term, traits),
         noise=level,

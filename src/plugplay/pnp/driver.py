@@ -102,14 +102,19 @@ class Driver:
         schedule: Schedule,
         start: FloatArray | State | None,
         enlarge: Callable[[FloatArray], FloatArray],
+        max_iter: int | None = None,
     ) -> Driver:
-        """Return a run on a grid one level coarser, with the same denoiser; `enlarge` brings its images to this one."""
-        quality = self._quality
+        """Return a run on a grid one level coarser, with the same denoiser; `enlarge` brings its images to this one.
+
+        It has as many iterations as this one, unless `max_iter` is given.
+        """
+        quality, own = self._quality, self._parameters
+        limit = own.max_iter if max_iter is None else max_iter
         return Driver(
             data_term,
             self._denoiser,
             self._iteration,
-            replace(self._parameters, lam=lam, schedule=schedule, tol=COARSE_TOLERANCE * self._parameters.tol),
+            replace(own, lam=lam, schedule=schedule, tol=COARSE_TOLERANCE * own.tol, max_iter=limit),
             start=start,
             quality=None if quality is None else lambda image: quality(enlarge(image)),
             rtol=self._rtol,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from plugplay.levels import Pace
 from plugplay.models import Denoising
 from plugplay.plan import Plan, prepare
 from plugplay.pnp.results import Status
-from plugplay.tuning.rules import MAX_ITER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,8 @@ __all__ = ["Choices", "ModelFor", "choose_globally", "patches_of"]
 PATCHES, SIDE = 3, 320
 # Patches that are restored on trial where there is a loop: the corners of that grid, and its middle.
 TRIED = (0, 2, 4, 6, 8)
+# What was chosen for runs that begin from the result on a coarser grid, and only suits them.
+_FOLLOWS_COARSE = ("pace", "lam", "schedule", "max_iter", "tol")
 
 
 class ModelFor(Protocol):
@@ -65,7 +67,11 @@ class Choices:
         self, pixels: NDArray[Any], model_for: ModelFor, observed: NDArray[np.bool_] | None, *, workers: int | None
     ) -> Plan:
         """Return the plan for a part of the image."""
-        return prepare(pixels, model_for(observed), workers=workers, **self.options)
+        options = self.options
+        if observed is not None and options.get("pace") is not None:
+            # Pixels are missing here, though not in the patches: such a part has no coarser grid to begin on.
+            options = {name: value for name, value in options.items() if name not in _FOLLOWS_COARSE}
+        return prepare(pixels, model_for(observed), workers=workers, **options)
 
     def warm(self) -> None:
         """Compile what tiles need, on a tiny image."""
@@ -137,9 +143,6 @@ def choose_globally(
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip
-    if options.get("max_iter") is None and options.get("iteration", "admm") == "admm":
-        # Tiles do not begin on a coarser grid, so their schedule must not be the short one that follows it.
-        shared["max_iter"] = MAX_ITER
     tried = [patches[n] for n in TRIED] if len(patches) == PATCHES**2 else patches
     results = [
         prepare(pixels, model_for(observed), workers=workers, **shared).run()
@@ -147,9 +150,12 @@ def choose_globally(
         if observed is None or observed.any()
     ]
     results.sort(key=lambda result: result.parameters.lam)
-    chosen = results[(len(results) - 1) // 2].parameters
-    # Those on the image's own grid; coarser ones come before, if there are any.
-    iterations = int(statistics.median_low(int(np.count_nonzero(result.history.level == 0)) for result in results))
+    speaker = results[(len(results) - 1) // 2]
+    chosen = speaker.parameters
+    # On the image's own grid, and on the coarser one, if there is one.
+    iterations, before = (
+        int(statistics.median_low(len(result.history.at_level(level)) for result in results)) for level in (0, 1)
+    )
     used = replace(chosen, max_iter=iterations, working_range=whole.parameters.working_range)
     fixed = {
         "noise": chosen.noise,
@@ -160,5 +166,6 @@ def choose_globally(
         "tune": None,
         "rng": None,
         "strength": 1.0,
+        "pace": Pace.of(speaker.history, before),
     }
     return Choices(used, {**shared, **fixed}, whole.warnings)
