@@ -128,6 +128,9 @@ def test_videos_are_windows_of_frames(light, tmp_path, run):
     for n, image in enumerate(video, start=1):
         errors = [np.mean(np.abs(image * white(warnings) / GAIN - np.roll(light, 8 * m, axis=1))) for m in range(4)]
         assert np.argmin(errors) == n
+    apart, _ = restored(run, tmp_path / "cube.npy", *options, "--on", "processes:2", output="apart.tif")
+    np.testing.assert_array_equal(apart, video)
+    assert not list(tmp_path.glob(".plugplay-parts-*"))
     done = run("photon", tmp_path / "cube.npy", "-o", tmp_path / "v.tif", "--window", 500)
     assert "--window is 500" in done.stderr
     done = run("photon", tmp_path / "cube.npy", "-o", tmp_path / "v.tif", "--stride", 5)

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,9 @@ def _outcomes(crew: Executor, task: Task, parts: PartsTask, jobs: list[Job]) -> 
     """Yield what became of each job, as they end; those that are done in parts come last, one by one."""
     from plugplay.cli.outcomes import Outcome
 
+    if getattr(task.verb, "makes_video", False):  # the windows of each are tasks
+        yield from map(replace(task, crew=crew), jobs)
+        return
     large = [job for job in jobs if parts.wants(job)]
     whole = [job for job in jobs if job not in large] if large else jobs
     for ended in crew.map(task, whole, needs=task.needs, warm=task.warm) if whole else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +53,14 @@ class PhotonSource:
     notes: tuple[str, ...]
     recount: Callable[[int, int], PhotonCounts]
     windows: tuple[tuple[int, int], ...] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers count the frames of their windows themselves; the counts of all frames stay here.
+        state = dict(self.__dict__)
+        if self.windows is not None:
+            nothing = np.zeros((0, 0), np.int64)
+            state["counts"] = replace(self.counts, ones=nothing, trials=nothing)
+        return state
 
     @property
     def count(self) -> int:

@@ -100,6 +100,19 @@ class Sensor:
     efficiency: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Recount:
+    """Counts the ones of some frames, in this process or in another."""
+
+    layout: Layout
+    path: Path
+    works: Any
+    limit: int | None
+
+    def __call__(self, start: int, frames: int) -> PhotonCounts:
+        return self.layout.count(self.path, start=start, frames=frames, mask=self.works, limit=self.limit)
+
+
 @dataclass(frozen=True)
 class Photon:
     """The image was counted, photon by photon.
@@ -127,6 +140,11 @@ class Photon:
     defects: bool
     method: str
     name: str = "photon"
+
+    @property
+    def makes_video(self) -> bool:
+        """Whether there are several images, which are independent of each other."""
+        return self.cut.window is not None
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read beside the input."""
@@ -186,9 +204,7 @@ class Photon:
             integers=integers,
             doubts=(*doubts, *counts.doubts),
             notes=tuple(notes),
-            recount=lambda start, frames: self.layout.count(
-                path, start=start, frames=frames, mask=counts.works, limit=settings.limit
-            ),
+            recount=_Recount(self.layout, path, counts.works, settings.limit),
             windows=windows,
         )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plugplay.plan import Plan
     from plugplay.pnp.results import Parameters, Result
     from plugplay.pnp.state import History, State
+    from plugplay.scale import Executor
 
 __all__ = ["Restoration", "finish", "follows"]
 
@@ -46,6 +47,10 @@ class Restoration:
         Where warnings go.
     quiet : bool
         Whether no progress is shown.
+    crew : Executor, optional
+        Who restores the pages, several at a time; by default they are restored here, one after another.
+    bytes_each : int
+        The memory that a page takes then.
 
     Attributes
     ----------
@@ -65,7 +70,10 @@ class Restoration:
         recipe: str,
         notices: Notices,
         quiet: bool,
+        crew: Executor | None = None,
+        bytes_each: int = 0,
     ) -> None:
+        self._crew, self._bytes_each = crew, bytes_each
         self._source, self._job, self._verb, self._settings = source, job, verb, settings
         self._recipe, self._notices, self._quiet = recipe, notices, quiet
         self.figures: list[PageFigures] = []
@@ -73,10 +81,31 @@ class Restoration:
 
     def images(self) -> Iterator[FloatArray]:
         """Yield the restored pages."""
+        if self._crew is not None:
+            yield from self._images_by(self._crew)
+            return
         for number in range(self._source.count):
             yield self._page(number)
             if self._source.pixels >= COLLECTED:
                 gc.collect()
+
+    def _images_by(self, crew: Executor) -> Iterator[FloatArray]:
+        from plugplay.cli.windows import windows_by
+
+        source, job, recipe = self._source, self._job, self._recipe
+        for window in windows_by(
+            crew, source, job, self._verb, self._settings, recipe=recipe, bytes_each=self._bytes_each
+        ):
+            for text in window.notices:
+                self._notices.add(text)
+            self._take_down(window.figures)
+            self.first = self.first or window.course
+            yield window.image
+
+    def _take_down(self, figures: PageFigures) -> None:
+        for text in figures.warnings or ((figures.advice,) if figures.doubtful else ()):
+            self._notices.add(text, doubtful=figures.doubtful)
+        self.figures.append(figures)
 
     def _page(self, number: int) -> FloatArray:
         page = self._source.page(number)
@@ -102,10 +131,7 @@ class Restoration:
         with display:
             result = finish(plan, display, checkpoint)
         single = self._verb.name == "denoise" and plan.parameters.max_iter == 1
-        figures = page_figures(page, result, single_step=single)
-        for text in result.warnings or ((figures.advice,) if figures.doubtful else ()):
-            self._notices.add(text, doubtful=figures.doubtful)
-        self.figures.append(figures)
+        self._take_down(page_figures(page, result, single_step=single))
         if self.first is None:
             self.first = (result.history, result.parameters)
         return result.image

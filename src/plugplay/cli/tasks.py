@@ -21,6 +21,7 @@ from plugplay.cli.outcomes import Outcome, failure
 if TYPE_CHECKING:
     from plugplay.cli.planning import Settings, Verb
     from plugplay.cli.sinks import Sink
+    from plugplay.scale import Executor
 
 __all__ = ["Task"]
 
@@ -46,6 +47,8 @@ class Task:
         A file for reports, or a folder of them.
     overwrite, quiet, debug : bool
         As on the command line.
+    crew : Executor, optional
+        Who restores the images of a video, if this process does not do it alone.
     """
 
     verb: Verb
@@ -55,6 +58,7 @@ class Task:
     overwrite: bool = False
     quiet: bool = False
     debug: bool = False
+    crew: Executor | None = None
 
     def __call__(self, job: Job, threads: int | None = None) -> Outcome:
         """Do a job with so many threads; whatever goes wrong concerns this one only."""
@@ -143,8 +147,21 @@ class Task:
             notices.add(note)
         for doubt in source.doubts:
             notices.add(doubt, doubtful=True)
+        crew = None
+        if self.crew is not None and source.count > 1:
+            from plugplay.scale.whole import crew_for
+
+            crew = crew_for(self.crew, source.count)
         restoration = Restoration(
-            source, job, self.verb, self.settings, recipe=recipe, notices=notices, quiet=self.quiet
+            source,
+            job,
+            self.verb,
+            self.settings,
+            recipe=recipe,
+            notices=notices,
+            quiet=self.quiet,
+            crew=None if crew is None or crew.slots == 1 else crew,
+            bytes_each=WORKER_BYTES + LOOP_BYTES_PER_VALUE * source.pixels,
         )
         image = source.restored(restoration.images(), dtype=self.sink.dtype)
         assert restoration.first is not None  # every source has a page
