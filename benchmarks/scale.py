@@ -76,7 +76,7 @@ def seams(arguments: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder) / "y.npy", Path(folder) / "x.npy"
             np.save(source, y)
-            parts = Parts.of(opened(source), target, model, {"denoiser": "bm3d"}, slots=1, core=arguments.core)
+            parts = Parts.of(opened(source), target, model, {"denoiser": "bm3d"}, core=arguments.core)
             parts.run(Serial(), "0" * 64)
             tiled = np.load(target)
         whole = pp.restore(y, model)
@@ -231,20 +231,28 @@ def faults(arguments: argparse.Namespace) -> None:
         folder = Path(name)
         synthetic(folder / "y.zarr", arguments.side, chunk=128, shard=128)
         words = [*map(str, [*PLUGPLAY, "denoise", folder / "y.zarr", "-o", folder / "x.zarr"])]
-        words += ["--denoiser", arguments.denoiser, "--memory", "560M", "--quiet"]  # for tiles of 256 pixels
+        words += ["--denoiser", arguments.denoiser, "--memory", "1G", "--quiet"]
         cluster = _Cluster(environment)
         began = time.perf_counter()
         subprocess.run([*words, "--on", cluster.start()], env=environment, check=True)
         whole, seconds = digest(folder / "x.zarr"), time.perf_counter() - began
-        print(f"undisturbed: {seconds:.1f} s, {whole[:16]}", flush=True)
-        good = 0
+        process = subprocess.Popen([*words, "--overwrite", "--on", cluster.start()], env=environment)
+        _first_tile(folder, process)
+        began = time.perf_counter()
+        process.wait()
+        working = time.perf_counter() - began
+        print(f"undisturbed: {seconds:.1f} s, {working:.1f} s of it from the first tile on; {whole[:16]}", flush=True)
+        good, disturbed = 0, 0
         for trial in range(arguments.kills):
             shutil.rmtree(folder / "x.zarr")
             victim = ("worker", "scheduler", "client")[trial % 3]
             process = subprocess.Popen(
                 [*words, "--on", cluster.start()], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
-            time.sleep(chance.uniform(0.2, 0.95) * seconds)
+            _first_tile(folder, process)
+            time.sleep(chance.uniform(0, 0.8) * working)
+            tiles, busy = _journal(folder), process.poll() is None
+            disturbed += busy
             (process if victim == "client" else cluster.member(victim)).send_signal(signal.SIGKILL)
             told = process.communicate(timeout=600)[0].decode().strip().splitlines()[-1:]
             first, reruns = process.returncode, 0
@@ -254,11 +262,26 @@ def faults(arguments: argparse.Namespace) -> None:
             same = (folder / "x.zarr").exists() and digest(folder / "x.zarr") == whole
             good += same
             print(
-                f"{trial + 1}: {victim} killed, exit code {first}, {reruns} reruns, same bits: {same} {told}",
+                f"{trial + 1}: {victim} killed after {tiles} tiles and cores{'' if busy else ' (at the end)'}, "
+                f"exit code {first}, {reruns} reruns, same bits: {same} {told}",
                 flush=True,
             )
         cluster.stop()
-        print(f"{good} of {arguments.kills} ended with the bits of the undisturbed run")
+        print(f"{good} of {arguments.kills} ended with the bits of the undisturbed run; {disturbed} were disturbed")
+
+
+def _journal(folder: Path) -> int:
+    """Return how many tiles and cores an unfinished result has."""
+    with suppress(OSError, ValueError):
+        (path,) = folder.glob(".plugplay-parts-*/journal.jsonl")
+        return len(path.read_text().split("\n{")) - 1
+    return 0
+
+
+def _first_tile(folder: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a tile is done, so that whatever is killed is at work."""
+    while _journal(folder) == 0 and process.poll() is None:
+        time.sleep(0.02)
 
 
 class _Cluster:
@@ -266,10 +289,13 @@ class _Cluster:
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._environment, self._members = environment, {}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
 
     def start(self) -> str:
         """Start what is not running; return the address."""
-        port = 18786
+        port = self._port
         address = f"tcp://127.0.0.1:{port}"
         worker = ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
         words = {
@@ -318,7 +344,6 @@ def throughput(arguments: argparse.Namespace) -> None:
                 folder / f"{executor.slots}.zarr",
                 pp.models.Denoising(),
                 {"denoiser": arguments.denoiser},
-                slots=executor.slots,
                 core=512,
             )
             began = time.perf_counter()

@@ -1,15 +1,20 @@
 """Dask: a cluster of local workers, and schedulers that do not answer."""
 
+import hashlib
 import os
 import socket
 
+import numpy as np
 import pytest
 
 from tests.scale import tasks
 
 distributed = pytest.importorskip("distributed")
 
-from plugplay.scale import Dask, LostSchedulerError, cluster, executor  # noqa: E402
+import plugplay as pp  # noqa: E402
+from plugplay.scale import Dask, LostSchedulerError, Processes, Serial, cluster, executor  # noqa: E402
+from plugplay.scale.stores import opened  # noqa: E402
+from plugplay.scale.whole import Parts  # noqa: E402
 
 # Dask's own threads and sockets are closed when it likes.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -37,6 +42,19 @@ def test_values_errors_and_threads(client):
 def test_a_task_whose_worker_was_killed_is_done_again(client, tmp_path):
     items = [str(tmp_path / name) for name in "ab"]
     assert [end.value for end in Dask(client).map(tasks.once_deadly, items)] == ["killed"] * 2
+
+
+def test_tiles_have_the_same_bits_wherever_they_are_restored(client, tmp_path):
+    y = np.random.default_rng(0).random((150, 130), np.float32)
+    np.save(tmp_path / "y.npy", y)
+    model = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=1.0))
+    found = {}
+    for crew in (Serial(2), Processes(2), Dask(client)):
+        target = tmp_path / f"{type(crew).__name__}.npy"
+        options = {"denoiser": "tv", "noise": 0.05, "max_iter": 3}
+        Parts.of(opened(tmp_path / "y.npy"), target, model, options, core=64).run(crew, "0" * 64)
+        found[target.stem] = hashlib.sha256(target.read_bytes()).hexdigest()
+    assert found["Serial"] == found["Processes"] == found["Dask"]
 
 
 def test_other_versions_are_refused(client, monkeypatch):

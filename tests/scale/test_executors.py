@@ -98,15 +98,15 @@ def test_a_folder_by_processes_has_the_bits_of_one_by_one(run, tmp_path):
     (folder / "bad.png").write_bytes(b"rubbish")
     words = ("denoise", folder, "--denoiser", "tv", "--noise", "20/255")
     hashes = {}
-    for on in ("serial", "processes:2", "auto"):
+    for on in ("serial", "processes:2"):
         done = run(*words, "-o", tmp_path / on, "--on", on, "--memory", "1G")
         assert done.returncode == 1
         assert "9 restored, 0 skipped, 1 failed" in done.stdout
         assert "bad.png is not an image file" in done.stderr
         hashes[on] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((tmp_path / on).glob("*.png"))]
     assert len(hashes["serial"]) == 9
-    assert hashes["serial"] == hashes["processes:2"] == hashes["auto"]
-    again = run(*words, "-o", tmp_path / "serial", "--on", "processes:2")
+    assert hashes["serial"] == hashes["processes:2"]
+    again = run(*words, "-o", tmp_path / "serial", "--on", "auto")
     assert "0 restored, 9 skipped, 1 failed" in again.stdout
     for option, value in (("--on", "nowhere"), ("--memory", "plenty")):
         refused = run(*words, "-o", tmp_path / "x", option, value)

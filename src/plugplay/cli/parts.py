@@ -105,19 +105,28 @@ class PartsTask:
             if self.task.is_finished(job, self.task.recipe(job, job.source)):
                 return f"would skip {job.source_name} -> {job.target_name}"
             parts = self._parts(job)
-            seconds = parts.trial() * len(parts.grid) / self.crew.slots
+            slots = self._side_by_side(parts)
+            seconds = parts.trial() * len(parts.grid) / slots
         except Exception as error:
             return f"would fail: {failure(job, one_line(error))}"
         grid, layout = parts.grid, parts.layout
         height, width = layout.size
         tiles = f"{len(grid)} tile{'s' * (len(grid) > 1)} of {grid.core[1]} x {grid.core[0]}"
         pages = f", {layout.pages} pages" if layout.pages > 1 else ""
-        memory = self.crew.slots * parts.bytes_per_tile / 2**30
+        memory = slots * parts.bytes_per_tile / 2**30
         return (
             f"would restore {job.source_name} -> {job.target_name}, {width} x {height}, {layout.dtype}{pages}, "
-            f"{tiles} with a halo of {grid.halo}, {self.crew.slots} at a "
+            f"{tiles} with a halo of {grid.halo}, {slots} at a "
             f"time in {memory:.1f} GiB, about {duration(seconds)}"
         )
+
+    def _side_by_side(self, parts: Parts) -> int:
+        """Return how many tiles are done at a time; of a cluster, each worker has the memory for itself."""
+        from plugplay.scale.executors import memory_of
+
+        memory = memory_of(self.crew)
+        room = len(parts.grid) if memory is None else max(memory // parts.bytes_per_tile, 1)
+        return min(self.crew.slots, room, len(parts.grid))
 
     def _done(self, job: Job, notices: Notices) -> Outcome:
         assert job.source is not None  # `wants` said so
@@ -177,7 +186,6 @@ class PartsTask:
             job.target,
             model,
             settings.arguments(),
-            slots=self.crew.slots,
             memory=self.memory,
             mask=None if mask is None else opened(mask),
             dtype=self.task.sink.dtype,

@@ -6,10 +6,13 @@ worker dies; one that has outlived its patience (``distributed.scheduler.allowed
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plugplay.arrays.checks import check_workers
@@ -62,8 +65,10 @@ class Dask:
 
     @property
     def slots(self) -> int:
-        """How many workers there are, as far as it is known before the cluster is asked."""
-        return check_workers(self.count) if self.client is None else _workers(self.client)
+        """How many workers there are; a scheduler is asked."""
+        if self.client is not None:
+            return max(_workers(self.client), 1)
+        return check_workers(self.count) if self.address is None else _count_at(self.address)
 
     def map(
         self,
@@ -109,6 +114,12 @@ class Dask:
             yield client
 
 
+@functools.cache
+def _count_at(address: str) -> int:
+    with _quiet_logs(), _closing(_client_of(address)) as client:
+        return max(_workers(client), 1)
+
+
 def _client_of(address: str) -> Any:
     """Connect to a scheduler, or raise within a bounded time.
 
@@ -149,7 +160,7 @@ class _DaskCrew:
 
         self._client, self._threads = client, threads
         # Sent with every task: what is scattered is lost with the worker that holds it.
-        self._call = _Call(function, warm)
+        self._call = _Call(function, warm, str(Path.cwd()))
         self._futures: dict[Any, int] = {}
         self._completed = as_completed([], loop=client.loop)
         self.slots = max(_workers(client), 1)
@@ -184,10 +195,11 @@ class _DaskCrew:
 
 @dataclass(frozen=True)
 class _Call:
-    """The function of all tasks."""
+    """The function of all tasks, and the folder in which they were asked for: names of files may be relative to it."""
 
     function: Callable[[Any, int], Any]
     warm: Callable[[], object] | None
+    folder: str
 
 
 _lock = threading.Lock()
@@ -200,7 +212,7 @@ def _done(call: _Call, item: Any, threads: int | None) -> tuple[Any, str | None]
 
     from distributed import get_worker
 
-    with _lock:
+    with _lock, _in_folder(call.folder):
         if call.warm is not None:
             key = pickle.dumps(call.warm)
             if key not in _warmed:
@@ -211,6 +223,18 @@ def _done(call: _Call, item: Any, threads: int | None) -> tuple[Any, str | None]
             return call.function(item, threads or get_worker().state.nthreads), None
         except Exception as error:  # this task fails, and the worker goes on
             return None, described(error)
+
+
+@contextmanager
+def _in_folder(folder: str) -> Iterator[None]:
+    """Work in a folder, if this host has it."""
+    before = Path.cwd()
+    with suppress(OSError):
+        os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def check_versions(client: Any) -> None:

@@ -183,7 +183,7 @@ def executor(on: str | None, *, workers: int | None = None, memory: int | None =
     workers : int, optional
         Threads of each task; cores to use in all for ``"auto"``.
     memory : int, optional
-        Bytes that tasks side by side may take together.
+        Bytes that tasks side by side may take together; of a scheduler that runs, each worker has as many.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def executor(on: str | None, *, workers: int | None = None, memory: int | None =
     if kind in ("tcp", "tls"):
         from plugplay.scale.cluster import Dask
 
-        return Dask(address=on, threads=workers, memory=memory)
+        return Dask(address=on, threads=workers)
     if kind in ("processes", "dask"):
         count = None
         if number:
@@ -217,6 +217,12 @@ def executor(on: str | None, *, workers: int | None = None, memory: int | None =
             f"unknown executor {on!r}; available: auto, serial, processes, processes:N, dask, dask:N, tcp://HOST:PORT"
         )
     return Serial(workers) if kind == "serial" else Adaptive(workers, memory)
+
+
+def memory_of(crew: Executor) -> int | None:
+    """Return the bytes that tasks side by side may take together; None if there is no limit."""
+    found: int | None = getattr(crew, "memory", None)
+    return found
 
 
 def described(error: BaseException) -> str:

@@ -43,6 +43,8 @@ TRIAL = 192
 # What a process takes with all its libraries, and more for each value of a tile.
 WORKER_BYTES = 2**28
 BYTES_PER_VALUE = 100
+# So many tiles shall fit into the memory.
+AT_A_TIME = 2
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,6 @@ class Parts:
         model: Model,
         options: dict[str, Any],
         *,
-        slots: int,
         memory: int | None = None,
         mask: Store | None = None,
         dtype: str | None = None,
@@ -121,10 +122,8 @@ class Parts:
             As the attributes.
         options : dict
             What the user has chosen, as `plugplay.prepare` takes it.
-        slots : int
-            How many tiles are done side by side.
         memory : int, optional
-            Bytes that they may take together.
+            Bytes that tiles side by side may take together.
         dtype : str, optional
             Of the result; by default that of the source.
         core : int, optional
@@ -139,6 +138,8 @@ class Parts:
         if mask is not None and mask.layout.size != layout.size:
             raise ValueError(f"the mask has the shape {mask.layout.size}, but the image has {layout.size}")
         white = 1.0 if mask is None else _white(mask)
+        # With a mask anywhere, all parts are solved alike.
+        always_masked = always_masked or mask is not None
 
         def read(page: int, region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
             return observed_part(source, mask, page, region, white=white, always=always_masked)
@@ -150,7 +151,7 @@ class Parts:
         factor = factor_of(model)
         wanted = np.dtype(dtype or layout.dtype)
         made = restored_layout(layout, factor=factor, dtype=str(wanted))
-        grid = grid_for(made, layout, model, choices, slots=slots, memory=memory, core=core)
+        grid = grid_for(made, layout, model, choices, memory=memory, core=core)
         data_range = nominal_range(wanted, options.get("data_range") if wanted == np.dtype(layout.dtype) else None)
         own = told if apart else None
         return cls(source, target, model, grid, choices, made, data_range, mask, white, always_masked, own)
@@ -248,19 +249,21 @@ def blend_of(halo: int) -> int:
 
 
 def grid_for(
-    made: Layout, layout: Layout, model: Model, choices: Choices, *, slots: int, memory: int | None, core: int | None
+    made: Layout, layout: Layout, model: Model, choices: Choices, *, memory: int | None, core: int | None
 ) -> Grid:
-    """Return how an image is cut: cores are whole shards of the result, as many as fit into the memory.
+    """Return how an image is cut: cores are whole shards of the result, and `AT_A_TIME` of them fit into the memory.
+
+    The number of workers must not matter, because pixels depend on how the image is cut. If memory has no room for as
+    many tiles as there are workers, some workers wait.
 
     Raises
     ------
     ValueError
-        If not even one fits.
+        If not even one tile fits.
     """
     factor, halo = factor_of(model), halo_for(model, choices)
     # A core begins and ends where shards do, in pixels of the source.
     units = tuple(math.lcm(n, factor) // factor for n in made.unit)
-    most = None if memory is None else memory // slots
 
     def rounded(side: int) -> tuple[int, int]:
         # No larger than the image, but whole shards.
@@ -270,14 +273,17 @@ def grid_for(
         return height, width
 
     side = CORE if core is None else -(-core // max(units)) * max(units)
-    while most is not None and side > min(units) and _bytes(rounded(side), halo, layout.channels, factor) > most:
+
+    def needed() -> int:
+        return _bytes(rounded(side), halo, layout.channels, factor)
+
+    while memory is not None and side > min(units) and AT_A_TIME * needed() > memory:
         side //= 2
     cut = rounded(side)
-    if most is not None and _bytes(cut, halo, layout.channels, factor) > most:
+    if memory is not None and needed() > memory:
         raise ValueError(
-            f"{slots} tiles of {cut[0]} x {cut[1]} pixels with a halo of {halo} need "
-            f"{slots * _bytes(cut, halo, layout.channels, factor) / 2**30:.1f} GiB, but --memory allows "
-            f"{most * slots / 2**30:.1f}: allow more, use fewer workers, or smaller chunks or shards"
+            f"a tile of {cut[0]} x {cut[1]} pixels with a halo of {halo} needs {needed() / 2**30:.1f} GiB, but "
+            f"--memory allows {memory / 2**30:.1f}: allow more, or use smaller chunks or shards"
         )
     return Grid(layout.size, cut, halo, min(blend_of(halo), min(cut) // 2), layout.pages, factor)
 
