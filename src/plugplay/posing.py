@@ -368,4 +368,5 @@ def watch_for(
     bounded = bounded and not math.isfinite(darkest_of(data_term))
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
-    return Watch(data_term, traits.observed, noise, seen, noise, bounded, spectrum is not None, taps)
+    whole = y if traits.observed is None and not isinstance(described, PoissonGaussian) else None
+    return Watch(data_term, traits.observed, noise, seen, noise, bounded, spectrum is not None, taps, whole)

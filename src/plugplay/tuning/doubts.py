@@ -7,6 +7,7 @@ What is looked at, and from where on it is doubtful:
   result shows is made of it;
 * **saturated**: clearly more of the result than of the observation is black or white, and does not explain the data;
 * **unexplained**: the residual of a convolution is far above the noise, the assumed one or that assumed at first;
+* **invented**: the restored image has structure where the observation is flat (`plugplay.tuning.flatness`);
 * **flux lost**: what the model makes of the result is on average brighter or darker than the observation;
 * **worse than the start**: the first guess, the observation itself, explains the data better than the result.
 """
@@ -117,6 +118,10 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
         )
     if not watch.convolution:
         return tuple(found)
+    if watch.invents(image):
+        found.append(
+            "the restored image has structure where the observation is flat; check the kernel, or give a larger noise"
+        )
     if left > UNEXPLAINED * assumed or left > MAX_RAISE * first:
         found.append(
             f"the restored image does not explain the data: they differ by {left / first:.1f} "

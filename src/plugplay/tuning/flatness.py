@@ -1,0 +1,68 @@
+r"""Whether a restored image shows structure where the observation shows none.
+
+What a kernel wipes out completely is a few frequencies only, and no natural place consists of these alone: where the
+observation does not vary within the width of the kernel, the image behind it does not either. But a wrong kernel,
+inverted, makes ringing of just these frequencies, which nothing in the residual shows, and a denoiser that looks for
+repetitions takes for texture if it repeats itself: stripes beside the joints of a wall. So the standard deviations of
+both images are compared within windows of the kernel's width,
+
+.. math:: r = \operatorname{median}\{ \operatorname{std}_W x : \operatorname{std}_W y < s \},
+
+with s the noise. JPEG files of four images, deblurred with kernels a tenth wrong: r was 12 to 17/255 on three results
+that were spoilt, where up to 8.6/255 of noise was assumed, and at most 0.9/255 on the others.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.ndimage import uniform_filter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.arrays.checks import FloatArray
+
+__all__ = ["structure_in_flat_places"]
+
+MIN_WIDTH = 9
+# Of all windows: less could be chance.
+MIN_SHARE = 0.02
+
+
+def structure_in_flat_places(y: FloatArray, image: FloatArray, width: int, noise: float) -> float:
+    """Return r; minus infinity if there are too few flat places to tell.
+
+    Parameters
+    ----------
+    y, image : array
+        The observation and what was restored of it, 2-D, with or without channels.
+    width : int
+        Of the kernel.
+    noise : float
+        Standard deviation of the noise of y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0.2, 0.8], 32) + rng.normal(0, 0.01, (64, 64))
+    >>> striped = y + 0.1 * np.sin(np.arange(64))
+    >>> structure_in_flat_places(y, y, 9, 0.02) < 0.011, structure_in_flat_places(y, striped, 9, 0.02) > 0.05
+    (True, True)
+    """
+    side = max(width, MIN_WIDTH)
+    if y.shape != image.shape or min(y.shape[:2]) < 2 * side:
+        return -math.inf
+    flat = _variation(y, side) < noise
+    return float(np.median(_variation(image, side)[flat])) if float(np.mean(flat)) > MIN_SHARE else -math.inf
+
+
+def _variation(image: FloatArray, side: int) -> NDArray[np.float64]:
+    """Return the standard deviations within all windows that are inside of the image, channels together."""
+    planes = np.moveaxis(image.reshape(*image.shape[:2], -1), -1, 0).astype(np.float64)
+    inner = (slice(side // 2, -(side // 2)),) * 2
+    variances = [uniform_filter(np.square(plane), side) - np.square(uniform_filter(plane, side)) for plane in planes]
+    return np.asarray(np.sqrt(np.maximum(np.mean(variances, axis=0)[inner], 0)))
