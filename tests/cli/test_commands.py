@@ -168,6 +168,9 @@ def test_depth_on_request_and_loss_announced(run, tmp_path, noisy):
             == 0
         )
         assert io.read(tmp_path / f"{depth}.tif").pixels.dtype == dtype
+    # Float files are read as light, so that is what they hold.
+    light = io.linearise(io.read(tmp_path / "16.tif").pixels / 65535, "srgb")
+    np.testing.assert_allclose(io.read(tmp_path / "float.tif").pixels, light, atol=1e-4)
     # What is gained by the restoration is not rounded to the old depth first.
     io.write(tmp_path / "b.png", ImageFile.of((noisy * 255).astype(np.uint8)))
     assert run("denoise", tmp_path / "b.png", "-o", tmp_path / "b.tif", "--depth", "16", *CHEAP).returncode == 0

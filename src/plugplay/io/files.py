@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plugplay.arrays.transfer import linearise
 from plugplay.io.atomic import atomic
 from plugplay.io.errors import ImageFileError, ImageLossWarning, printable
 from plugplay.io.paths import check_regular
@@ -279,6 +280,11 @@ def _fitted(image: ImageFile, format_: _Format, target: Path) -> ImageFile:
         fallback = np.dtype(format_.fallback)
         _warn(f"{name}: {format_.name} cannot hold {image.pixels.dtype} pixels, so they are stored as {fallback}")
         image = image.converted(fallback)
+    marked = image.metadata.icc is not None and format_.name == "TIFF"
+    if image.pixels.dtype.kind == "f" and image.transfer not in ("linear", "unknown") and not marked:
+        # Floats without a word about it are read as light, so that is what they must be.
+        _warn(f"{name}: floats are stored in proportion to light, without the curve of the file that was read")
+        image = replace(image, pixels=linearise(image.pixels, image.transfer), transfer="linear")
     return image
 
 
