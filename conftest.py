@@ -11,5 +11,7 @@ if not importlib.util.find_spec("torch"):
     collect_ignore.append("src/plugplay/denoisers/net/module.py")
 if not importlib.util.find_spec("onnxruntime"):
     collect_ignore.append("src/plugplay/denoisers/net/denoiser.py")
+if not importlib.util.find_spec("magicgui"):
+    collect_ignore.append("src/plugplay/napari/widget.py")
 if not importlib.util.find_spec("starlette"):
     collect_ignore += ["src/plugplay/web", "tests/web"]

@@ -29,7 +29,7 @@ PLUGPLAY_PRESENTATION = (
     "__main__.py",
     "imageio.py",
     "photon_cubes.py",
-    "plots.py",
+    "plots/",
     "checks/assumptions.py",
     "checks/certificate.py",
     "checks/certification.py",

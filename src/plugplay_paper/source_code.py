@@ -28,7 +28,7 @@ def computing_files(package: Path, *, without: tuple[str, ...] = ()) -> list[tup
     package : path
         The folder of the package.
     without : tuple of str
-        Modules (``"plots.py"``) and folders (``"io/"``) that compute nothing.
+        Modules (``"kernels.py"``) and folders (``"io/"``) that compute nothing.
     """
     found = []
     for path in sorted(package.rglob("*")):

@@ -105,7 +105,7 @@ def checkout(tmp_path, monkeypatch):
         "plugplay/__init__.py",
         "plugplay/cli/app.py",
         "plugplay/io/tiff.py",
-        "plugplay/plots.py",
+        "plugplay/plots/curves.py",
         "plugplay/checks/model_check.py",
         "plugplay_paper/report/html.py",
         "plugplay_paper/experiments/super_resolution.py",

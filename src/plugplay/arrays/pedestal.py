@@ -34,7 +34,7 @@ def without_pedestal(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64],
     >>> spot = np.full((9, 9), 100.0)
     >>> spot[3:6, 3:6] += 900
     >>> cleaned, level = without_pedestal(spot)
-    >>> level, cleaned.sum()
+    >>> level, float(cleaned.sum())
     (100.0, 8100.0)
     """
     if min(weights.shape) < MIN_SIDE:

@@ -157,7 +157,8 @@ def code_offsets(pitch: int) -> NDArray[np.int32]:
 
 def key_limit(mean_squared_difference: float) -> int:
     """Return the integer that keys of similar blocks are below."""
-    bits = np.array(mean_squared_difference * BLOCK**2, np.float32).view(np.int32)
+    largest = float(np.finfo(np.float32).max)
+    bits = np.array(min(mean_squared_difference * BLOCK**2, largest), np.float32).view(np.int32)
     return min(int(bits) | _CODE_BITS, HIGHEST)
 
 
