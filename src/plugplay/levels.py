@@ -59,12 +59,15 @@ class Pace:
     max_iter: int
 
     @classmethod
-    def of(cls, history: History, max_iter: int) -> Pace | None:
-        """Return the pace of a run, by its history, with another number of iterations; None if it was at once fine."""
+    def of(cls, history: History, max_iter: int, *, share: float = 1.0) -> Pace | None:
+        """Return the pace of a run, by its history; None if it was on the full grid from the beginning.
+
+        The number of iterations is given, and lambda and rho are multiplied by `share`.
+        """
         coarse = history.at_level(1)
         if not len(coarse):
             return None
-        rho = [float(value) for value in coarse.rho]
+        rho = [share * float(value) for value in coarse.rho]
         gamma = rho[1] / rho[0] if len(rho) > 1 else 1.0
         return cls(rho[0] * float(coarse.sigma[0]) ** 2, Monotone(rho[0], gamma), max_iter)
 

@@ -3,12 +3,11 @@
 Noise, lambda, schedule, black and white, and the number of iterations: each tile by itself would choose a little
 differently, and seams would show. Patches from all over the image stand for it. What is denoised in one step takes its
 noise from all patches at once. Where there is a loop, each patch is restored, and the one with the median lambda speaks
-for all.
+for all. The whole image would end when all of it has come to rest, and so do the patches together.
 """
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +16,7 @@ import numpy as np
 from plugplay.levels import Pace
 from plugplay.models import Denoising
 from plugplay.plan import Plan, prepare
+from plugplay.pnp.driver import COARSE_TOLERANCE
 from plugplay.pnp.results import Status
 
 if TYPE_CHECKING:
@@ -144,18 +144,18 @@ def choose_globally(
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip
     tried = [patches[n] for n in TRIED] if len(patches) == PATCHES**2 else patches
-    results = [
-        prepare(pixels, model_for(observed), workers=workers, **shared).run()
+    plans = [
+        prepare(pixels, model_for(observed), workers=workers, **shared)
         for pixels, observed in tried
         if observed is None or observed.any()
     ]
-    results.sort(key=lambda result: result.parameters.lam)
-    speaker = results[(len(results) - 1) // 2]
+    runs = sorted(((plan, plan.run()) for plan in plans), key=lambda pair: pair[1].parameters.lam)
+    plan, speaker = runs[(len(runs) - 1) // 2]
     chosen = speaker.parameters
-    # On the image's own grid, and on the coarser one, if there is one.
-    iterations, before = (
-        int(statistics.median_low(len(result.history.at_level(level)) for result in results)) for level in (0, 1)
-    )
+    if chosen.lam == plan.parameters.lam:  # its run had no reason to change it: all patches together know more
+        chosen = whole.parameters
+    results = [result for _, result in runs]
+    iterations, before = _iterations(results, 0, 1.0), _iterations(results, 1, COARSE_TOLERANCE)
     used = replace(chosen, max_iter=iterations, working_range=whole.parameters.working_range)
     fixed = {
         "noise": chosen.noise,
@@ -166,6 +166,21 @@ def choose_globally(
         "tune": None,
         "rng": None,
         "strength": 1.0,
-        "pace": Pace.of(speaker.history, before),
+        "pace": Pace.of(speaker.history, before, share=chosen.lam / speaker.parameters.lam),
     }
     return Choices(used, {**shared, **fixed}, whole.warnings)
+
+
+def _iterations(results: list[Result], level: int, tolerance: float) -> int:
+    """Return after how many iterations on a grid an image that consists of all patches would have come to rest."""
+    histories = [found for result in results if len(found := result.history.at_level(level))]
+    if not histories:
+        return 0
+    longest = max(map(len, histories))
+    delta = np.zeros(longest)
+    for name in ("dx", "dv", "du"):
+        # A patch that has come to rest stays there.
+        moves = [np.pad(getattr(history, name), (0, longest - len(history)), mode="edge") for history in histories]
+        delta += np.sqrt(np.mean(np.square(moves), axis=0))
+    at_rest = np.flatnonzero(delta <= tolerance * results[0].parameters.tol)
+    return int(at_rest[0]) + 1 if at_rest.size else longest
