@@ -31,6 +31,8 @@ def test_every_model_gains(make, colour, camera, astronaut):
     model, noise = make(x)
     y = model.simulate(x, noise=noise, rng=1)
     options = {**OPTIONS, "lam": 1e-3 if noise else 1e-5}
+    if isinstance(model, pp.models.Inpainting):
+        options = {}  # holes begin from a spline, which knows more of scattered ones than total variation does
     result = pp.restore(y, model, **options, reference=x, channel_axis=-1 if colour else None)
     term = model.data_term(y)
     assert result.image.shape == x.shape
