@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plugplay.arrays.sums import sum_of_squares
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -182,7 +184,7 @@ def largest_eigenvalue(system: Callable[[FloatArray], FloatArray], first: FloatA
 
 def norm_of(array: FloatArray) -> float:
     """Return the Euclidean norm, summed in double precision."""
-    return math.sqrt(float(np.sum(np.square(array, dtype=np.float64))))
+    return math.sqrt(sum_of_squares(array))
 
 
 def _dot(a: FloatArray, b: FloatArray) -> float:

@@ -63,12 +63,15 @@ class ADMM:
         w = x + state.u
         check_bounded(x, w)
         noisy = problem.clipped(w)
+        model_move, clip_move = rms(x - target), rms(w - noisy)
+        del target, w  # a denoiser of large images needs the room
         v = problem.denoise(noisy, problem.sigma(state.rho))
-        u = w - v
+        denoiser_move = rms(v - noisy)
+        del noisy
+        u = x + state.u
+        u -= v
         check_bounded(v, u)
-        return Pass(
-            x, v, u, model_move=rms(x - target), denoiser_move=rms(v - noisy), clip_move=rms(w - noisy), dual=rms(u)
-        )
+        return Pass(x, v, u, model_move=model_move, denoiser_move=denoiser_move, clip_move=clip_move, dual=rms(u))
 
     def image(self, state: State) -> FloatArray:
         """Return v."""

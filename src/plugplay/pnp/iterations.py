@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_choice
+from plugplay.arrays.sums import sum_of_squares
 from plugplay.models.base import DataTerm, ProxSession
 from plugplay.models.description import lipschitz_of
 from plugplay.pnp.state import History, State
@@ -24,8 +25,6 @@ __all__ = ["ITERATIONS", "Diverged", "Iteration", "Pass", "Problem", "get_iterat
 
 # Iterates live on the scale [0, 1]; one whose RMS is beyond this is on its way to infinity.
 EXPLODED = 1e3
-# Sums take this many elements at a time, so that large images need no copies in double precision.
-_PIECE = 1 << 18
 
 
 class Diverged(Exception):  # noqa: N818 - it says what happened, and no user sees it
@@ -156,8 +155,6 @@ def check_bounded(*arrays: FloatArray) -> None:
 
 
 def rms(array: FloatArray) -> float:
-    """Return the root mean square, summed in a fixed order whatever the number of threads, and a piece at a time."""
-    values = array.ravel()
-    pieces = (values[first : first + _PIECE] for first in range(0, values.size, _PIECE))
+    """Return the root mean square, summed in a fixed order whatever the number of threads."""
     with np.errstate(over="ignore"):
-        return math.sqrt(sum(float(np.sum(np.square(piece, dtype=np.float64))) for piece in pieces) / values.size)
+        return math.sqrt(sum_of_squares(array) / array.size)

@@ -5,7 +5,8 @@
 Sums and weights are laid out as noisy image and estimate are on the canvas: the row of weights follows the row of
 sums. As the window is the same for all blocks, each block leaves one number among the weights, and the window is
 applied once at the end. A strip of reference rows has sums of its own, which cover only the rows that its blocks can
-reach; strips are added up in their order, so that the result does not depend on which thread finished first.
+reach; strips are added up in their order, so that the result does not depend on which thread finished first, and rows
+that are behind them all are finished at once: only a band of the sums is in memory at any time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import LANES, Float8, Floats, fma, load, splat, store
 from plugplay.denoisers.compiling import inline, kernel
 
-__all__ = ["Sums", "add_block", "kaiser_window", "weigh"]
+__all__ = ["Band", "Sums", "add_block", "kaiser_window", "weigh"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +47,48 @@ class Sums:
         bottom = min(canvas.height, int(rows[-1]) + reach + BLOCK)
         return cls(np.zeros((canvas.channels, bottom - top, 2, canvas.stride), np.float32), top)
 
-    @classmethod
-    def whole(cls, canvas: Canvas) -> Sums:
-        """Return empty sums for the whole image."""
-        return cls(np.zeros_like(canvas.memory), 0)
-
     @property
     def plane(self) -> int:
         """Distance between channels."""
         return int(self.memory[0].size)
 
+
+class Band:
+    """The rows of sums that strips on their way down an image can still reach; what is above is on the canvas.
+
+    Parameters
+    ----------
+    canvas : Canvas
+        Where the weighted means go, into the estimate.
+    kaiser : float
+        Shape parameter of the window.
+    """
+
+    def __init__(self, canvas: Canvas, kaiser: float) -> None:
+        self._canvas, self._profile = canvas, kaiser_profile(kaiser)
+        self._sums = Sums(np.zeros((canvas.channels, 0, 2, canvas.stride), np.float32), 0)
+        self._written = 0
+
     def add(self, part: Sums) -> None:
         """Add the sums of a strip."""
         rows = part.memory.shape[1]
-        self.memory[:, part.top - self.top :][:, :rows] += part.memory
+        missing = part.top + rows - self._sums.top - self._sums.memory.shape[1]
+        if missing > 0:
+            more = np.zeros((self._canvas.channels, missing, 2, self._canvas.stride), np.float32)
+            self._sums = Sums(np.concatenate([self._sums.memory, more], axis=1), self._sums.top)
+        self._sums.memory[:, part.top - self._sums.top :][:, :rows] += part.memory
 
-    def write_means(self, canvas: Canvas, kaiser: float) -> None:
-        """Write the weighted means into the estimate on the canvas."""
-        profile = kaiser_profile(kaiser)
+    def write_means(self, end: int) -> None:
+        """Write the weighted means of the rows before `end`, which no other strip reaches, into the estimate."""
+        canvas, sums = self._canvas, self._sums
         divide(
-            self.memory.reshape(-1), canvas.channels, canvas.height, canvas.width, canvas.stride, profile,
-            canvas.flat, BLOCK,
+            sums.memory.reshape(-1), sums.plane, sums.top, self._written, end,
+            canvas.channels, canvas.height, canvas.width, canvas.stride, self._profile, canvas.flat, BLOCK,
         )  # fmt: skip
+        self._written = end
+        # The weights of blocks that begin in the rows just above are still needed.
+        top = max(end - BLOCK + 1, sums.top)
+        self._sums = Sums(np.ascontiguousarray(sums.memory[:, top - sums.top :]), top)
 
 
 @functools.cache
@@ -109,26 +130,29 @@ def weigh(window: Floats, weight: np.float32, weighted: Floats) -> None:
 
 @kernel
 def divide(
-    sums: Floats, channels: int, height: int, width: int, stride: int, profile: Floats, canvas: Floats, block: int
-) -> None:
-    """Write the weighted means into the estimate on the canvas.
+    sums: Floats, plane: int, top: int, first: int, end: int,
+    channels: int, height: int, width: int, stride: int, profile: Floats, canvas: Floats, block: int,
+) -> None:  # fmt: skip
+    """Write the weighted means of the rows from `first` to `end` into the estimate on the canvas.
 
     The weight of a block is kept where the block starts; what it contributes to the pixels is this map, smoothed
     with the window: down the columns and then along the rows, as the window is a product.
     """
     columns = np.zeros(stride, np.float32)
-    for row in range(channels * height):
-        above = min(block, row % height + 1)
-        at = row * 2 * stride + MARGIN
-        for x in range(0, width, LANES):
-            weights = splat(0.0)
-            for i in range(above):
-                weights = fma(splat(profile[i]), load(sums, at + stride - 2 * i * stride + x), weights)
-            store(columns, MARGIN + x, weights)
-        for x in range(0, width, LANES):
-            weights = splat(0.0)
-            for j in range(block):
-                weights = fma(splat(profile[j]), load(columns, MARGIN + x - j), weights)
-            store(canvas, at + stride + x, load(sums, at + x) / weights)
-        for x in range(at + stride + width, at + 2 * stride - MARGIN):
-            canvas[x] = 0
+    for channel in range(channels):
+        for y in range(first, end):
+            above = min(block, y + 1)
+            at = channel * plane + (y - top) * 2 * stride + MARGIN
+            for x in range(0, width, LANES):
+                weights = splat(0.0)
+                for i in range(above):
+                    weights = fma(splat(profile[i]), load(sums, at + stride - 2 * i * stride + x), weights)
+                store(columns, MARGIN + x, weights)
+            target = (channel * height + y) * 2 * stride + stride + MARGIN
+            for x in range(0, width, LANES):
+                weights = splat(0.0)
+                for j in range(block):
+                    weights = fma(splat(profile[j]), load(columns, MARGIN + x - j), weights)
+                store(canvas, target + x, load(sums, at + x) / weights)
+            for x in range(target + width, target + stride - MARGIN):
+                canvas[x] = 0

@@ -53,13 +53,17 @@ class Canvas:
     width: int
 
     @classmethod
+    def empty(cls, channels: int, height: int, width: int) -> Canvas:
+        """Return a canvas for so many channels of an image, whose pixels are still to be written."""
+        shape = (channels, height, 2, stride_for(width))
+        return cls(np.zeros(math.prod(shape) + _SLACK, np.float32)[:-_SLACK].reshape(shape), width)
+
+    @classmethod
     def of(cls, planes: NDArray[np.float32]) -> Canvas:
         """Put the channels ``(C, H, W)`` of a noisy image on a new canvas; its estimate is still undefined."""
-        channels, height, width = planes.shape
-        shape = (channels, height, 2, stride_for(width))
-        memory = np.zeros(math.prod(shape) + _SLACK, np.float32)[:-_SLACK].reshape(shape)
-        memory[:, :, 0, MARGIN : MARGIN + width] = planes
-        return cls(memory, width)
+        canvas = cls.empty(*planes.shape)
+        canvas.noisy[...] = planes
+        return canvas
 
     @property
     def channels(self) -> int:
@@ -85,6 +89,11 @@ class Canvas:
     def flat(self) -> NDArray[np.float32]:
         """The memory in one dimension, as the kernels see it."""
         return self.memory.reshape(-1)
+
+    @property
+    def noisy(self) -> NDArray[np.float32]:
+        """A view of the noisy image, shape (channels, height, width)."""
+        return self.memory[:, :, 0, MARGIN : MARGIN + self.width]
 
     @property
     def estimate(self) -> NDArray[np.float32]:

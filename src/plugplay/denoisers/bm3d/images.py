@@ -25,6 +25,7 @@ from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 
 __all__ = ["denoise_image", "from_opponent", "opponent_noise", "to_opponent"]
 
+_PIECE = 64  # rows
 _FORWARD: NDArray[np.float64] = np.array([[1 / 3, 1 / 3, 1 / 3], [1 / 2, 0, -1 / 2], [1 / 4, -1 / 2, 1 / 4]])
 _INVERSE: NDArray[np.float64] = np.linalg.inv(_FORWARD).astype(np.float64)
 
@@ -60,23 +61,35 @@ def denoise_image(
     ndarray
         The estimate, with the shape and dtype of `image`.
     """
-    channels = image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
-    scale = image.dtype.type(_scale(float(np.abs(image).max())))
-    scaled = channels * scale
-    mean = scaled.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
-    scaled -= mean
-    planes = _enlarged(scaled.astype(np.float32, copy=False))
+    image = np.ascontiguousarray(image)
+    scale = image.dtype.type(_scale(float(max(image.max(), -image.min()))))
+    scaled = image if scale == 1 else image * scale
+    mean = _channels(scaled).mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
+    del scaled
     sigma *= float(scale)
     sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma)
-    if image.ndim == 3:
-        planes = to_opponent(planes)
-    canvas = Canvas.of(planes)
-    del scaled, planes  # large images leave no room for what is on the canvas already
+    # Large images leave no room for copies: onto the canvas and back, some rows at a time.
+    whole = _enlarged(image)
+    canvas = Canvas.empty(sigmas.size, whole.shape[0], whole.shape[1])
+    for rows in _pieces(whole.shape[0]):
+        planes = (_channels(whole[rows]) * scale - mean).astype(np.float32, copy=False)
+        canvas.noisy[:, rows] = planes if image.ndim == 2 else to_opponent(planes)
     estimate = denoise_canvas(canvas, sigmas, profile, workers=workers, groups=groups, progress=progress)
-    if image.ndim == 3:
-        estimate = from_opponent(estimate)
-    restored = (estimate[:, : image.shape[0], : image.shape[1]] + mean) / scale
-    return restored[0] if image.ndim == 2 else np.ascontiguousarray(np.moveaxis(restored, 0, -1))
+    restored = np.empty_like(image)
+    for rows in _pieces(image.shape[0]):
+        planes = estimate[:, rows, : image.shape[1]]
+        _channels(restored[rows])[...] = ((planes if image.ndim == 2 else from_opponent(planes)) + mean) / scale
+    return restored
+
+
+def _channels(image: FloatArray) -> FloatArray:
+    """Return a view with the channels first."""
+    return image[None] if image.ndim == 2 else np.moveaxis(image, -1, 0)
+
+
+def _pieces(height: int) -> list[slice]:
+    """Return the rows of an image in pieces."""
+    return [slice(first, min(first + _PIECE, height)) for first in range(0, height, _PIECE)]
 
 
 def _scale(peak: float) -> float:
@@ -91,12 +104,12 @@ def _scale(peak: float) -> float:
     return 2.0 ** -max(excess - 1, 0)
 
 
-def _enlarged(planes: NDArray[np.float32]) -> NDArray[np.float32]:
+def _enlarged(image: FloatArray) -> FloatArray:
     """Continue images that are smaller than a block by reflection."""
-    missing = [max(BLOCK - length, 0) for length in planes.shape[1:]]
+    missing = [max(BLOCK - length, 0) for length in image.shape[:2]]
     if not any(missing):
-        return planes
-    return np.pad(planes, [(0, 0), *((0, more) for more in missing)], mode="symmetric")
+        return image
+    return np.pad(image, [*((0, more) for more in missing), *[(0, 0)] * (image.ndim - 2)], mode="symmetric")
 
 
 def to_opponent(planes: NDArray[np.float32]) -> NDArray[np.float32]:

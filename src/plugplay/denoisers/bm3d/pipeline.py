@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.denoisers.bm3d.aggregation import Sums
+from plugplay.denoisers.bm3d.aggregation import Band, Sums
 from plugplay.denoisers.bm3d.canvas import Canvas, Positions, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.matching import Matches, match
@@ -89,14 +89,15 @@ def denoise_canvas(
     total = sum(len(stage.strips) for stage in stages)
     done = 0
     for stage in stages:
-        sums = Sums.whole(canvas)
+        band = Band(canvas, profile.kaiser)
         with closing(in_order(functools.partial(stage.filter_strip, groups), stage.strips, workers)) as parts:
-            for part in parts:
-                sums.add(part)
+            for strip, part in enumerate(parts):
+                band.add(part)
+                # Strips that follow, some of them on their way already, neither read nor change what is above.
+                band.write_means(stage.top_of(strip + 1))
                 done += 1
                 if progress:
                     progress(done / total)
-        sums.write_means(canvas, profile.kaiser)
     return canvas.estimate
 
 
@@ -126,6 +127,13 @@ class _Stage:
         self._columns = reference_positions(canvas.width, settings.step, settings.offset)
         self._height = _STRIP if settings.step <= 4 else _STRIP // 2
         self.strips = range(-(-self._rows.size // self._height))
+
+    def top_of(self, strip: int) -> int:
+        """Return the first row that a strip can reach; that after the last one for a strip that is none."""
+        first = strip * self._height
+        if first >= self._rows.size:
+            return self._canvas.height
+        return max(0, int(self._rows[first]) - self._settings.reach)
 
     def filter_strip(self, groups: Groups | None, strip: int) -> Sums:
         """Find the groups of a strip, unless they are known, and filter them."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_same_shape, frozen
 from plugplay.arrays.records import Fingerprinted
+from plugplay.arrays.sums import sum_of_squares
 from plugplay.models.base import check_step
 from plugplay.models.filling import fill_holes
 from plugplay.models.operators.frame import Frame
@@ -61,7 +62,7 @@ class LeastSquares(ABC, Fingerprinted):
     def value(self, x: FloatArray) -> float:
         """Return ``½ ||G x - y||²``."""
         check_same_shape(x, self.shape, "x", "the unknown image")
-        return 0.5 * float(np.sum(np.square(self._misfit(x), dtype=np.float64)))
+        return 0.5 * sum_of_squares(self._misfit(x))
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """Return ``Gᵀ (G x - y)``."""
