@@ -3,8 +3,7 @@
     python benchmarks/levels.py                         six images of scikit-image's, four kernels
     python benchmarks/levels.py --images FOLDER         the middle of each gray image of a folder
 
-The run on one grid also searches for similar blocks more often and has its reference blocks close together throughout,
-as BM3D does outside a restoration.
+The run on one grid also has its reference blocks close together throughout, as BM3D does outside a restoration.
 """
 
 from __future__ import annotations
@@ -71,14 +70,14 @@ def main() -> None:
 
 def restored(y: NDArray[Any], model: pp.models.Deblurring, noise: float, *, one_grid: bool) -> tuple[pp.Result, float]:
     """Restore on one grid or on two; return the result and the CPU time."""
-    usual = levels.MIN_SIDE, bm3d.COARSE_GRIDS, bm3d.NOISE_CHANGE
+    usual = levels.MIN_SIDE, bm3d.COARSE_GRIDS
     if one_grid:
-        levels.MIN_SIDE, bm3d.COARSE_GRIDS, bm3d.NOISE_CHANGE = 2**31, (), 2.2  # type: ignore[assignment]
+        levels.MIN_SIDE, bm3d.COARSE_GRIDS = 2**31, ()  # type: ignore[assignment]
     try:
         began = time.process_time()
         return pp.restore(y, model, noise=noise, workers=1), time.process_time() - began
     finally:
-        levels.MIN_SIDE, bm3d.COARSE_GRIDS, bm3d.NOISE_CHANGE = usual
+        levels.MIN_SIDE, bm3d.COARSE_GRIDS = usual
 
 
 def middle(image: NDArray[Any]) -> NDArray[np.float64]:

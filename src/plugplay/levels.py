@@ -2,8 +2,8 @@
 
 While sigma is large, the loop decides structure that a grid with a quarter of the pixels can hold as well. What carries
 over is the image, not sigma: with the sigma that the coarse run has reached, detail that it could not hold would never
-come back. The full run therefore begins with the first sigma again, but with the structure decided, and rho may grow
-faster than from a blurred image.
+come back. The full run therefore begins with a large sigma again, but with the structure decided, and rho may grow
+faster than from a blurred image (`plugplay.tuning.rules`).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Coarse:
             return full.coarser(self.data_term, start=start, enlarge=self.enlarged, **more)
         assert case is not None  # else it could not be chosen, and there is no coarse grid
         # The mean of n pixels has a noise that is lower by the root of n.
-        own = replace(case, traits=self.traits, noise=case.noise / FACTOR ** (len(self.frame) / 2))
+        own = replace(case, traits=self.traits, noise=case.noise / FACTOR ** (len(self.frame) / 2), grid="coarse")
         choice = choose(own)
         return full.coarser(
             self.data_term, lam=choice.lam, schedule=choice.schedule, start=start, enlarge=self.enlarged

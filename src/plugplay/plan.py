@@ -347,7 +347,7 @@ def prepare(
         max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
         one_step=single,
         min_sigma=min_sigma_of(method),
-        steep=coarse is not None,
+        grid="only" if coarse is None else "fine",
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0

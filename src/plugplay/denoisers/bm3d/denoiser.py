@@ -20,16 +20,17 @@ __all__ = ["BM3D"]
 LIFETIME = 12
 """Calls of a session after which groups are searched for anew: the image has become another one by then."""
 
-NOISE_CHANGE = 3.5
+NOISE_CHANGE = 2.2
 """The factor by which the noise may change before groups are searched for anew: the limit of similarity follows it."""
 
 MIN_THIRD_SIGMA = 1 / 255
 """The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
 
-COARSE_GRIDS = ((0.06, 6), (0.01, 4))
+COARSE_GRIDS = ((0.06, 4),)
 """The noise, for images on [0, 1], above which reference blocks of a restoration are so far apart, at least.
 
-What the denoiser does while sigma is large decides coarse structure only, and its small losses are made up for later.
+What the denoiser does while sigma is large decides coarse structure only, and its small losses are made up for later;
+those of the last iterations would not be.
 """
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
@@ -173,7 +174,7 @@ class BM3D:
 
         Examples
         --------
-        >>> BM3D(purpose="restoration").effort(0.02), BM3D().effort(0.02)
+        >>> BM3D(purpose="restoration").effort(0.1), BM3D().effort(0.1)
         (0.5625, 1.0)
         """
         if self.purpose != "restoration" or self._stages != 2:
@@ -262,8 +263,8 @@ def grid_step(sigma: float) -> int:
 
     Examples
     --------
-    >>> grid_step(0.1), grid_step(0.02), grid_step(0.001)
-    (6, 4, 1)
+    >>> grid_step(0.1), grid_step(0.02)
+    (4, 1)
     """
     return next((step for limit, step in COARSE_GRIDS if sigma > limit), 1)
 
