@@ -35,7 +35,7 @@ from skimage.io import imread
 import plugplay as pp
 from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers import BM3D
-from plugplay.denoisers.bm3d.aggregation import Sums
+from plugplay.denoisers.bm3d.aggregation import Band
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.instructions import multiply_pairs
@@ -194,7 +194,7 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
         ):
             began = time.thread_time()
             rows = reference_positions(512, stage.step, stage.offset)
-            sums, spent = Sums.whole(canvas), dict.fromkeys((f"matching {number}", f"filter {number}"), 0.0)
+            band, spent = Band(canvas, profile.kaiser), dict.fromkeys((f"matching {number}", f"filter {number}"), 0.0)
             for strip in np.split(rows, range(8, rows.size, 8)):
                 start = time.thread_time()
                 matches = match(canvas, stage, sigmas[0], strip, rows, guide=min(number - 1, 1))
@@ -202,8 +202,8 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
                 part = shrink(canvas, profile, sigmas, strip, rows, matches)
                 spent[f"matching {number}"] += middle - start
                 spent[f"filter {number}"] += time.thread_time() - middle
-                sums.add(part)
-            sums.write_means(canvas, profile.kaiser)
+                band.add(part)
+            band.write_means(canvas.height)
             spent[f"aggregation {number}"] = time.thread_time() - began - sum(spent.values())
             best = {**best, **{name: min(value, best.get(name, value)) for name, value in spent.items()}}
     rate = min(cpu_timed(5, peak, image[0, :2].ravel(), 10**6)[0] for _ in range(3)) / (10**6 * 80)
