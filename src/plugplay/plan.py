@@ -321,12 +321,12 @@ def prepare(
     axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading_axes_of(model))
     observed = axes.to_inside(given, "y")
     traits = traits_of(model, observed, spatial_ndim=ndim)
-    scale = posing.scale_of(observed, traits, data_range, noise, model, transfer, working_range)
+    squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
+    likely = noise if squares else posing.noise_of_counts(observed, traits, noise, data_range, transfer)
+    scale = posing.scale_of(observed, traits, data_range, likely, model, transfer, working_range)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
-    # A given lambda is meant for squares, and so is Stein's estimate.
-    squares = lam is not None or tune is not None
-    problem = posing.posed(unit, model, traits, noise, scale, squares=squares, noise_floor=noise_floor)
+    problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
     data_term, level, described, error = problem.data_term, problem.level, problem.noise, problem.error
     threads = check_workers(workers)
     way = get_iteration(iteration)

@@ -46,6 +46,7 @@ __all__ = [
     "checked_reference",
     "clip_of",
     "first_guess",
+    "noise_of_counts",
     "noticed",
     "posed",
     "scale_of",
@@ -65,6 +66,27 @@ PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
 # Where the photons of a star add as much noise as the sky has, in units of it: tau = s / gain. Estimates are believed
 # within limits; what errs, errs on the side of more noise in stars, which they can bear.
 TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
+
+
+def noise_of_counts(
+    y: NDArray[Any],
+    traits: Traits,
+    noise: float | PoissonGaussian | ColouredNoise | str | None,
+    data_range: tuple[float, float] | None,
+    transfer: str = "linear",
+) -> float | PoissonGaussian | ColouredNoise | str | None:
+    """Return `noise`, or that of photons if gray counts are to be denoised whose noise clearly grows with the signal.
+
+    The noise is to be made uniform before anything else: the range of what is made of it is another.
+    """
+    if not (noise is None or noise == "auto") or transfer != "linear" or y.ndim != traits.spatial_ndim:
+        return noise
+    nominal = Scale.nominal_of(y.dtype, data_range)
+    counts = nominal.integer and MAX_8_BIT < nominal.high - nominal.low <= MAX_16_BIT
+    if not counts or traits.observes != "intensities" or not _leaves_noise_alone(traits):
+        return noise
+    values = y.astype(np.float64)
+    return PoissonGaussian() if grows_with_signal(values, spatial_ndim=traits.spatial_ndim) else noise
 
 
 def scale_of(
@@ -159,8 +181,10 @@ def posed(
     if field is not None:
         sky, tau = field
         stars = stretched_term_of(model, y, sky=sky, tau=tau)
-        found_in_stars = PoissonGaussian(sky.noise / tau, sky.noise, offset=sky.level)
-        return Posed(stars, stars.noise, found_in_stars.moved(1 / scale.gain, -scale.offset / scale.gain))
+        in_stars = PoissonGaussian(sky.noise / tau, sky.noise, offset=sky.level)
+        in_stars = in_stars.moved(1 / scale.gain, -scale.offset / scale.gain)
+        told = noise.offset if isinstance(noise, PoissonGaussian) else 0.0
+        return Posed(stars, stars.noise, in_stars.with_offset(told) if told else in_stars)
     if (noise is None or noise == "auto") and not squares and _is_of_photons(y, model, traits, scale):
         noise = PoissonGaussian()
     if isinstance(noise, PoissonGaussian):

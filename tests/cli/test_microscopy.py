@@ -45,12 +45,12 @@ def restored(run, verb, source, *options):
 def test_counts_in_a_corner_of_their_range(dtype, tmp_path, run):
     clean = cell()
     tifffile.imwrite(tmp_path / "cells.tif", camera(clean, 150, dtype))
-    out, _, said = restored(run, "denoise", tmp_path / "cells.tif")
+    out, record, _ = restored(run, "denoise", tmp_path / "cells.tif")
     image = tifffile.imread(out)
     assert image.dtype == dtype
-    assert "do not fill their range" in said
+    assert record["pages"][0]["parameters"]["noise"]["kind"] == "PoissonGaussian"
     before = pp.psnr((tifffile.imread(tmp_path / "cells.tif") - float(OFFSET)) / 150, clean)
-    assert pp.psnr((image - float(OFFSET)) / 150, clean) > before + 1
+    assert pp.psnr((image - float(OFFSET)) / 150, clean) > before + 5
     assert image.mean() == pytest.approx(OFFSET + 150 * clean.mean(), rel=0.01)
     assert np.ptp(image.astype(float)) > 100
 

@@ -70,6 +70,17 @@ class PoissonGaussian:
         gain, read = (None if value is None else scale * value for value in (self.gain, self.read))
         return PoissonGaussian(gain, read, offset=scale * self.offset + shift)
 
+    def with_offset(self, offset: float) -> PoissonGaussian:
+        """Return the same noise, described with another black level; gain and read are known.
+
+        Examples
+        --------
+        >>> PoissonGaussian(1.0, 5.0, offset=116.0).with_offset(100.0)
+        PoissonGaussian(gain=1.0, read=3.0, offset=100.0)
+        """
+        square = (self.read or 0.0) ** 2 + (self.gain or 0.0) * (offset - self.offset)
+        return PoissonGaussian(self.gain, math.sqrt(max(square, 0.0)), offset=offset)
+
     def raised(self, factor: float) -> PoissonGaussian:
         """Return noise whose standard deviation is so many times as large everywhere; gain and read are known."""
         gain, read = self.gain, self.read
