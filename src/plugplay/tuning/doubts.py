@@ -112,7 +112,7 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
         return tuple(found)
     left = _rms(residual, seen.count)
     saturated = _saturated(image)
-    if watch.bounded and left > MIN_RESIDUAL * assumed and saturated > seen.saturated + MAX_SATURATED:
+    if watch.bounded and left > MIN_RESIDUAL * first and saturated > seen.saturated + MAX_SATURATED:
         found.append(
             f"{100 * saturated:.0f} % of the restored image is black or white; check the kernel, or give a larger noise"
         )
