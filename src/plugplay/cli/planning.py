@@ -137,7 +137,7 @@ class Settings:
         return pp.prepare(
             page.pixels,
             model,
-            **self.arguments(),
+            **{**self.arguments(), "noise": self._noise(page)},
             transfer=page.transfer,
             noise_floor=page.noise_floor,
             channel_axis=page.channel_axis,
