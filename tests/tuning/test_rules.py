@@ -23,6 +23,14 @@ def first_sigma(choice):
     return np.sqrt(choice.lam / choice.schedule.rho0)
 
 
+def test_a_run_after_a_coarse_one_begins_higher_and_goes_faster_than_the_only_one():
+    only, coarse, fine = (choose(BLUR, 0.02, grid=grid) for grid in ("only", "coarse", "fine"))
+    assert first_sigma(fine) > 1.2 * first_sigma(only)
+    assert first_sigma(coarse) == pytest.approx(first_sigma(only))
+    assert only.schedule.gamma < fine.schedule.gamma < coarse.schedule.gamma
+    assert only.lam < fine.lam < coarse.lam
+
+
 def test_lambda_follows_the_variance_of_the_noise():
     small, large = choose(BLUR, 0.01), choose(BLUR, 0.04)
     assert 8 * small.lam < large.lam <= 16 * small.lam  # the more noise, the less an observation decides

@@ -36,10 +36,9 @@ If fewer iterations are allowed than that takes, rho grows faster, so that the r
 
 **Two grids.** Where the run begins from the result on a coarser grid (`plugplay.levels`), rho grows by 1.6 an
 iteration and lambda is a tenth larger, because what is denoised less often is denoised more. The first sigma is half as
-large again: what the coarse grid could not hold, patterns of two to four pixels above all, is decided only while sigma
-is above them. Growing by 1.8 from the usual first sigma lost 0.4 to 0.8 dB on a photograph of a bridge full of such
-patterns, and beginning with half of it 0.5 to 1.1 dB. The run on the coarse grid, whose details are done again, grows
-by 1.8 with a lambda a fifth larger.
+large again, so that what the coarse grid could not hold is still open. With the usual first sigma and rho growing by
+1.8 a photograph of a bridge lost 0.4 to 0.8 dB, with half of that sigma or less 0.5 to 1.1 dB; now it loses up to 0.03.
+The run on the coarse grid, whose details are done again, has rho growing by 1.8 and a lambda a fifth larger.
 
 **Half-quadratic splitting** has no multiplier that hands anything back: lambda is 0.23 s², and sigma falls from
 49/255 to s, evenly on a logarithmic scale, in a dozen iterations.
