@@ -246,24 +246,21 @@ def faults(arguments: argparse.Namespace) -> None:
         words = [*map(str, [*PLUGPLAY, "denoise", folder / "y.zarr", "-o", folder / "x.zarr"])]
         words += ["--denoiser", arguments.denoiser, "--memory", "560M", "--quiet"]  # for tiles of 256 pixels
         cluster = _Cluster(environment)
-        began = time.perf_counter()
         subprocess.run([*words, "--on", cluster.start()], env=environment, check=True)
-        whole, seconds = digest(folder / "x.zarr"), time.perf_counter() - began
-        process = subprocess.Popen([*words, "--overwrite", "--on", cluster.start()], env=environment)
-        _first_tile(folder, process)
-        began = time.perf_counter()
-        process.wait()
-        working = time.perf_counter() - began
-        print(f"undisturbed: {seconds:.1f} s, {working:.1f} s of it from the first tile on; {whole[:16]}", flush=True)
+        whole, steps = digest(folder / "x.zarr"), 2 * (arguments.side // 256) ** 2
+        print(f"undisturbed: {steps} tiles and cores, {whole[:16]}", flush=True)
         good, disturbed = 0, 0
         for trial in range(arguments.kills):
             shutil.rmtree(folder / "x.zarr")
             victim = ("worker", "scheduler", "client")[trial % 3]
+            # A time at which there is work: after some tile or core, and a little later.
+            last = chance.randrange(1, steps - 1)
             process = subprocess.Popen(
                 [*words, "--on", cluster.start()], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
-            _first_tile(folder, process)
-            time.sleep(chance.uniform(0, 0.8) * working)
+            while _journal(folder) < last and process.poll() is None:
+                time.sleep(0.005)
+            time.sleep(chance.uniform(0, 0.1))
             tiles, busy = _journal(folder), process.poll() is None
             disturbed += busy
             (process if victim == "client" else cluster.member(victim)).send_signal(signal.SIGKILL)
@@ -289,12 +286,6 @@ def _journal(folder: Path) -> int:
         (path,) = folder.glob(".plugplay-parts-*/journal.jsonl")
         return len(path.read_text().split("\n{")) - 1
     return 0
-
-
-def _first_tile(folder: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a tile is done, so that whatever is killed is at work."""
-    while _journal(folder) == 0 and process.poll() is None:
-        time.sleep(0.02)
 
 
 class _Cluster:
