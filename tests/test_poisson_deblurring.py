@@ -105,7 +105,8 @@ def test_photons_are_assumed_only_where_counts_say_so():
     assert assumed(y, tune="sure", rng=0) is float
     assert assumed(np.minimum(y - OFFSET, 255).astype(np.uint8)) is float
     assert assumed(y / UNIT) is float
-    assert assumed(y, pp.models.Denoising()) is float
+    assert assumed(y, pp.models.Denoising()) is pp.PoissonGaussian
+    assert assumed(uniform, pp.models.Denoising()) is float
     assert assumed(y, pp.models.SuperResolution(2)) is float
 
 
