@@ -45,7 +45,11 @@ ITERATIONS = 30
 QUICK = {"images": ("camera", "chelsea"), "kernels": ("gaussian 1", "motion 9"), "noise": (2.0, 10.0)}
 # What the parts of a case depend on.
 LOOP = ("arrays", "denoisers", "models", "pnp")
-CODE = {"peers": (), "sweep": LOOP, "automatic": (*LOOP, "noise", "tuning", "plan.py", "posing.py", "restoration.py")}
+CODE = {
+    "peers": (),
+    "sweep": LOOP,
+    "automatic": (*LOOP, "noise", "tuning", "plan.py", "posing.py", "watching.py", "restoration.py"),
+}
 
 
 @dataclass(frozen=True)

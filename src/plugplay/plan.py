@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.fft
 
-from plugplay import posing
+from plugplay import posing, watching
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import (
     FloatArray,
@@ -26,7 +26,7 @@ from plugplay.arrays.observation import Conversion
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
 from plugplay.levels import Coarse, Pace, coarse_of, is_coarse
 from plugplay.metrics import psnr
-from plugplay.models.description import check_model_protocol, leading_axes_of, rule_traits, spatial_ndim_of, traits_of
+from plugplay.models import description
 from plugplay.noise.growing import PoissonGaussian, contradiction, raised
 from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from plugplay.models.base import DataTerm, Model
+    from plugplay.models.operators.reshaping import Reshaping
     from plugplay.noise.coloured import ColouredNoise
     from plugplay.pnp.schedules import Schedule
 
@@ -65,6 +66,8 @@ class Plan:
         What will be used, including what was chosen automatically, on the nominal scale.
     warnings : tuple of str
         What was noticed so far, in plain sentences.
+    reshaping : Reshaping
+        How the kernel was changed because the data clearly fit another; ``parameters.model`` has that one.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Plan:
 
     parameters: Parameters
     warnings: tuple[str, ...]
+    reshaping: Reshaping
     _loop: Parameters
     _data_term: DataTerm
     _iteration: Iteration
@@ -298,11 +302,13 @@ def prepare(
     rng: np.random.Generator | int | None = None,
     working_range: tuple[float, float] | None = None,
     pace: Pace | None = None,
+    reshaping: Reshaping | None = None,
 ) -> Plan:
     """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
 
-    `working_range` holds the values, in those of y, that the denoiser sees as 0 and 1, if they shall not be found, and
-    `pace` how the iterations on a coarser grid go, which otherwise come first if nothing about them is given.
+    `working_range` holds the values, in those of y, that the denoiser sees as 0 and 1, and `reshaping` how the kernel
+    is changed, if they shall not be found, and `pace` how the iterations on a coarser grid go, which otherwise come
+    first if nothing about them is given.
 
     Returns
     -------
@@ -315,31 +321,37 @@ def prepare(
     >>> pp.prepare(np.eye(16), pp.models.Denoising(), denoiser="tv", noise=0.1).run().image.shape
     (16, 16)
     """
-    check_model_protocol(model)
-    ndim = spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
+    description.check_model_protocol(model)
+    if reshaping:
+        model = description.reshaped(model, reshaping) or model
+    ndim = description.spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
     given = numeric_array(y, "y")
-    axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading_axes_of(model))
+    axes = Axes.of(
+        given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=description.leading_axes_of(model)
+    )
     observed = axes.to_inside(given, "y")
-    traits = traits_of(model, observed, spatial_ndim=ndim)
+    traits = description.traits_of(model, observed, spatial_ndim=ndim)
     squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
     likely = noise if squares else posing.noise_of_counts(observed, traits, noise, data_range, transfer)
     scale = posing.scale_of(observed, traits, data_range, likely, model, transfer, working_range)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
-    data_term, level, described, error = problem.data_term, problem.level, problem.noise, problem.error
+    level, described, error = problem.level, problem.noise, problem.error
     threads = check_workers(workers)
     way = get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
-    left = replace(traits, leaves="white" if single else traits.leaves, noise_spectrum=problem.spectrum)
-    method = prepare_denoiser(denoiser, left, threads)
     # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
     watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
+    found = watching.suspicion(unit, model, traits, problem, noise, scale, reshape=reshaping is None, watched=watched)
+    data_term = problem.data_term if found.model is model else found.model.data_term(unit)
+    model, traits = found.model, found.traits
+    left = replace(traits, leaves="white" if single else traits.leaves, noise_spectrum=problem.spectrum)
+    method = prepare_denoiser(denoiser, left, threads)
     usual = watched and way.name == "admm" and schedule is None and max_iter is None
-    asked = usual or pace is not None
-    coarse = coarse_of(unit, model, traits, data_term, described, pace=pace) if asked else None
+    coarse = coarse_of(unit, model, traits, data_term, described, pace=pace) if usual or pace is not None else None
     case = Case(
-        traits=rule_traits(data_term, traits),
+        traits=description.rule_traits(data_term, traits),
         noise=level,
         noise_error=error or 0.0,
         iteration=way.name,
@@ -365,23 +377,13 @@ def prepare(
         last_sigma=choice.last_sigma,
     )
     wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
-    parameters = replace(
-        loop,
-        lam=loop.lam / squared,
-        clip=None if loop.clip is None else scale.interval_to_nominal(loop.clip),
-        last_sigma=loop.last_sigma / scale.gain,
-        model=model,
-        noise=described,
-        noise_uncertainty=None if error is None else error / scale.noise_gain,
-        data_range=scale.nominal,
-        working_range=scale.working,
-        transfer=transfer,
-        chosen=tuple(name for name, value in wanted.items() if value is None or value == "auto")[described is None :],
-        tune=tune,
+    parameters = posing.described(
+        loop, problem, scale, squared=squared, model=model, given=wanted, transfer=transfer, tune=tune
     )
     plan = Plan(
         parameters=parameters,
-        warnings=posing.noticed(axes, scale, given.shape, traits.observed, data_term),
+        warnings=posing.noticed(axes, scale, given.shape, traits.observed, data_term) + found.reasons,
+        reshaping=reshaping or found.reshaping,
         _loop=loop,
         _data_term=data_term,
         _iteration=way,
@@ -390,11 +392,8 @@ def prepare(
         _reference=None if reference is None else posing.checked_reference(reference, data_term, conversion),
         _workers=threads,
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
-        _watch=posing.watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
+        _watch=watching.watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
         _case=case if watched else None,
         _coarse=coarse,
     )
-    found = None if plan._case is None else posing.suspicion(unit, traits, level, noise, described, scale)
-    if found is None:
-        return plan
-    return replace(plan, warnings=plan.warnings + found.reasons)._assuming(found.noise)
+    return plan if found.noise is None else plan._assuming(found.noise)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,37 +27,34 @@ from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
-from plugplay.tuning.doubts import Seen
 from plugplay.tuning.rules import noise_behind
-from plugplay.tuning.spectra import taps_of
-from plugplay.tuning.suspicion import Suspicion, suspect
-from plugplay.tuning.watch import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
     from plugplay.arrays.axes import Axes
     from plugplay.arrays.observation import Conversion
     from plugplay.models.base import DataTerm, Model
+    from plugplay.pnp.results import Parameters
     from plugplay.traits import Traits
 
 __all__ = [
     "Posed",
     "checked_reference",
     "clip_of",
+    "described",
     "first_guess",
     "noise_of_counts",
     "noticed",
+    "numbers_of",
     "posed",
     "scale_of",
-    "suspicion",
-    "watch_for",
 ]
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
-# Noise that exceeds what was assumed by this factor is taken into account.
-CONTRADICTION = 1.15
 MAX_8_BIT, MAX_16_BIT = 255, 65535
 # Star fields: pairs of how far the brightest pixels are above the sky, in units of its noise, and which share of the
 # image is sky. If the user says that the noise is that of photons, less of a contrast will do.
@@ -234,12 +231,12 @@ def posed(
 
 def _found(y: FloatArray, traits: Traits, scale: Scale) -> FoundNoise:
     """Find the noise that was not given."""
-    numbers = _numbers(y, scale)
+    numbers = numbers_of(y, scale)
     coloured = find_coloured_noise(numbers) if _leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
     return coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
 
 
-def _numbers(y: FloatArray, scale: Scale) -> FloatArray:
+def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:
     """Return the numbers of the file, whose rounding and compression estimates know, not light."""
     return y if scale.transfer == "linear" else scale.to_nominal(y)
 
@@ -293,28 +290,6 @@ def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scal
         return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))
     curve = estimate_curve(y, mask=traits.observed)
     return sky, float(np.clip(spread / max(curve.gain, 1e-300), *TAUS)) if curve is not None else TAUS[1]
-
-
-def contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:
-    """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
-
-    Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
-    sharp. So it is only ever raised, and only as far as the estimate is certain.
-    """
-    estimate = estimate_noise(_numbers(y, scale), mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-    certain = noise_behind(traits, estimate.sigma - 2 * estimate.uncertainty) * scale.slope
-    return certain if certain > CONTRADICTION * noise else None
-
-
-def suspicion(
-    y: FloatArray, traits: Traits, level: float, noise: object, described: object, scale: Scale
-) -> Suspicion | None:
-    """Return the noise to assume instead of `level`, if the data or the kernel contradict it; else None."""
-    # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
-    if traits.observes != "intensities" or isinstance(described, PoissonGaussian):
-        return None
-    told = contradicted(y, traits, level, scale) if isinstance(noise, int | float) else None
-    return suspect(y, traits, level, told)
 
 
 def clip_of(
@@ -379,18 +354,30 @@ def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Con
     return truth
 
 
-def watch_for(
-    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, *, bounded: bool
-) -> Watch | None:
-    """Return what the result will be held against; None where f is not a distance from the data."""
-    if described is None or (traits.pointwise and isinstance(described, PoissonGaussian)):
-        return None
-    # How much an image varies cannot be told from sums of its pixels.
-    projected = traits.observes == "projections"
-    seen = Seen(0.0, 0.0, 0.0, y.size) if projected else Seen.of(y, traits.observed)
-    # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
-    bounded = bounded and not math.isfinite(darkest_of(data_term))
-    spectrum = traits.spectrum
-    taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
-    whole = y if traits.observed is None and not isinstance(described, PoissonGaussian) else None
-    return Watch(data_term, traits.observed, noise, seen, noise, bounded, spectrum is not None, taps, whole)
+def described(
+    loop: Parameters,
+    problem: Posed,
+    scale: Scale,
+    *,
+    squared: float,
+    model: Model,
+    given: Mapping[str, object],
+    transfer: str,
+    tune: Literal["sure"] | None,
+) -> Parameters:
+    """Return the parameters of the loop as users know them, on the nominal scale; `given` is what they gave."""
+    automatic = tuple(name for name, value in given.items() if value is None or value == "auto")
+    return replace(
+        loop,
+        lam=loop.lam / squared,
+        clip=None if loop.clip is None else scale.interval_to_nominal(loop.clip),
+        last_sigma=loop.last_sigma / scale.gain,
+        model=model,
+        noise=problem.noise,
+        noise_uncertainty=None if problem.error is None else problem.error / scale.noise_gain,
+        data_range=scale.nominal,
+        working_range=scale.working,
+        transfer=transfer,
+        chosen=automatic[problem.noise is None :],
+        tune=tune,
+    )

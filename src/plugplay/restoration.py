@@ -231,6 +231,7 @@ def deblur(
     *,
     boundary: str = "unknown",
     mask: ArrayLike | os.PathLike[str] | None = None,
+    exact_kernel: bool = False,
     **options: Unpack[RestoreOptions],
 ) -> Result:
     """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`.
@@ -245,6 +246,8 @@ def deblur(
         other than one is divided by, and ``result.warnings`` says so.
     mask : array of bool or path, optional
         True, in a file white, where a pixel was observed.
+    exact_kernel : bool
+        Whether to keep the kernel even if the data clearly fit one better that is a little wider, narrower or turned.
 
     Examples
     --------
@@ -254,7 +257,8 @@ def deblur(
     """
     taps, notes = kernel_of(kernel)
     observed, known = observation_of(y, {**options}, optical=True)
-    model = Deblurring(taps, boundary=boundary, mask=_mask_inside(observed, mask, taps.ndim, known))
+    seen = _mask_inside(observed, mask, taps.ndim, known)
+    model = Deblurring(taps, boundary=boundary, mask=seen, exact=exact_kernel)
     return restore(observed, model, **known).noting(*notes)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 from scipy.signal import fftconvolve
+from skimage.restoration import richardson_lucy
 
 import plugplay as pp
 from plugplay import io
@@ -62,6 +63,24 @@ def test_the_documented_example_ends_above_its_input(run, shaken, tmp_path):
     )
     assert record["pages"][0]["parameters"]["transfer"] == "linear"
     assert found > stored + 2
+
+
+def test_a_kernel_that_is_a_tenth_too_long_is_replaced_unless_it_is_said_to_be_exact(run, shaken, tmp_path):
+    """The peer of the promise, 30 iterations of Richardson and Lucy with the same kernel, comes nowhere near."""
+    words = ("deblur", "photo.jpg", "-o", tmp_path / "sharp.png", "--reference", "true.png", "-k", "motion:16.5,30")
+    found, record = quality(run(*words, "--json", cwd=shaken))
+    said = [text for text in record["warnings"] if "the data fit a kernel that is" in text]
+    assert len(said) == 1
+    assert "% narrower better than the given one, so it was used" in said[0]
+    kept, record = quality(run(*words, "--json", "--exact-kernel", cwd=shaken))
+    assert record["status"] != "skipped"  # another option, another result
+    assert not any("so it was used" in text for text in record["warnings"])
+    true, record = quality(run(*words[:-1], KERNEL, "--json", cwd=shaken))
+    assert not any("fit a kernel" in text for text in record["warnings"])
+    y, truth = (io.read(shaken / name).unit_pages()[0] for name in ("photo.jpg", "true.png"))
+    peer = pp.psnr(richardson_lucy(y, pp.kernels.parse("motion:16.5,30"), 30), truth)
+    assert found > max(kept, peer) + 1
+    assert found > true - 1.5
 
 
 def test_denoising_stays_with_the_numbers_unless_told(run, shaken, tmp_path):

@@ -30,14 +30,14 @@ def test_the_right_kernel_is_believed(brick, blur, noise):
 @pytest.mark.parametrize("blur", BLUR)
 def test_a_kernel_that_is_too_wide_is_found_out_and_measured(brick, blur):
     found = judged(brick, BLUR[blur], WIDE[blur], 0.5 / 255)
-    assert found.stretch == pytest.approx(1 / 1.1, abs=0.03)
+    assert found.reshaping.stretch == pytest.approx(1 / 1.1, abs=0.03)
     assert "narrower" in str(found)
     assert 2 / 255 < found.noise < 12 / 255
 
 
 def test_a_turned_kernel_is_found_out_and_measured(brick):
     found = judged(brick, "motion:15,30", "motion:15,36", 0.5 / 255)
-    assert abs(found.turn) == pytest.approx(6, abs=2.1)
+    assert abs(found.reshaping.turn) == pytest.approx(6, abs=2.1)
     assert "turned by" in str(found)
 
 
@@ -45,7 +45,7 @@ def test_white_noise_through_a_kernel_needs_no_natural_spectrum():
     """An oracle without an image: for white noise the smooth spectrum is exact, and so is the stretch."""
     x = np.random.default_rng(1).normal(0.5, 0.1, (160, 160))
     found = judged(x, "disk:5", "disk:5.5", 1 / 255)
-    assert found.stretch == pytest.approx(5 / 5.5, abs=0.02)
+    assert found.reshaping.stretch == pytest.approx(5 / 5.5, abs=0.02)
 
 
 def test_colour_is_judged_by_the_sum_of_its_channels(brick):

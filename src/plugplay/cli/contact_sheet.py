@@ -66,7 +66,7 @@ def write_contact_sheet(
     from plugplay.cli.plotting import save_report
 
     settings = Settings.of(common)
-    trials = [Deblur(word, kernel_taps(word), boundary, mask) for word in kernel_words(kernel)]
+    trials = [Deblur(word, kernel_taps(word), boundary, mask, exact=True) for word in kernel_words(kernel)]
     job = _job(common, path)
     assert job.source is not None  # not standard input
     named = {**trials[0].files(), "--reference": settings.reference, "--weights": settings.weights}

@@ -42,6 +42,10 @@ def deblur(
     ] = None,
     boundary: Annotated[Boundary, typer.Option(help="What lies beyond the frame.")] = Boundary.UNKNOWN,
     mask: MaskOption = None,
+    exact_kernel: Annotated[
+        bool,
+        typer.Option("--exact-kernel", help="Keep the kernel even if the data clearly fit another width better."),
+    ] = False,
     contact_sheet: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +71,7 @@ def deblur(
         return
     if kernel is None:
         raise UsageError("--kernel: which blur is to be undone? --contact-sheet helps to find it")
-    run(common, Deblur(kernel, kernel_taps(kernel), boundary.value, mask))
+    run(common, Deblur(kernel, kernel_taps(kernel), boundary.value, mask, exact_kernel))
 
 
 @takes_common

@@ -65,12 +65,15 @@ class Deblur:
         What lies beyond the frame.
     mask : Path, optional
         A mask, or a folder of them.
+    exact : bool
+        Whether the kernel is kept, whatever the data say.
     """
 
     kernel: str
     taps: NDArray[np.float64]
     boundary: str
     mask: Path | None
+    exact: bool = False
     name: str = "deblur"
 
     def files(self) -> dict[str, Path]:
@@ -79,7 +82,7 @@ class Deblur:
 
     def options(self) -> dict[str, Any]:
         """Return what decides about the result."""
-        return {"kernel": self.kernel, "boundary": self.boundary}
+        return {"kernel": self.kernel, "boundary": self.boundary, "exact_kernel": self.exact}
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
         """Read an image file and its mask; with a kernel of three axes, its pages are slices of a volume."""
@@ -98,7 +101,7 @@ class Deblur:
         """Return the model of a page."""
         import plugplay as pp
 
-        return pp.models.Deblurring(self.taps, boundary=self.boundary, mask=page.observed)
+        return pp.models.Deblurring(self.taps, boundary=self.boundary, mask=page.observed, exact=self.exact)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from plugplay.arrays.checks import BoolArray, FloatArray
+    from plugplay.models.operators.reshaping import Reshaping
 
 __all__ = ["Deblurring"]
 
@@ -38,6 +39,10 @@ class Deblurring(BlurModel):
         restored along with the image (the right choice for photographs).
     mask : array of bool, optional
         True where y was observed, False for dead or saturated pixels.
+    exact : bool
+        Whether `plugplay.restore` keeps the kernel of an image even if the data clearly fit one better that is up to a
+        sixth wider or narrower, or turned by up to 12 degrees (`plugplay.tuning.evidence`); else it uses that one, and
+        says so.
 
     Examples
     --------
@@ -52,13 +57,17 @@ class Deblurring(BlurModel):
     _: KW_ONLY
     boundary: str
     mask: BoolArray | None
+    exact: bool
     factor: int = field(default=1, init=False, repr=False)
     offset: int = field(default=0, init=False, repr=False)
 
-    def __init__(self, kernel: ArrayLike, *, boundary: str = "circular", mask: ArrayLike | None = None) -> None:
+    def __init__(
+        self, kernel: ArrayLike, *, boundary: str = "circular", mask: ArrayLike | None = None, exact: bool = False
+    ) -> None:
         object.__setattr__(self, "kernel", check_kernel(kernel))
         object.__setattr__(self, "boundary", check_boundary(boundary))
         object.__setattr__(self, "mask", check_optional_mask(mask, spatial_ndim=self.kernel.ndim))
+        object.__setattr__(self, "exact", bool(exact))
 
     def coarsened(self, factor: int) -> Deblurring | None:
         """Return the model of the means of ``factor`` x ``factor`` pixels, exact for images that are constant on them.
@@ -67,7 +76,13 @@ class Deblurring(BlurModel):
         """
         if self.mask is not None:
             return None
-        return Deblurring(coarsened_kernel(self.kernel, factor), boundary=self.boundary)
+        return Deblurring(coarsened_kernel(self.kernel, factor), boundary=self.boundary, exact=self.exact)
+
+    def reshaped(self, reshaping: Reshaping) -> Deblurring | None:
+        """Return the model with a kernel that is a little wider or turned; None if this one is exact, or 3-D."""
+        if self.exact or self.kernel.ndim != 2:
+            return None
+        return Deblurring(reshaping.of(self.kernel), boundary=self.boundary, mask=self.mask, exact=True)
 
     def _start(self, samples: FloatArray) -> FloatArray:
         return samples

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plugplay.models.base import DataTerm, Model, PoissonDataTerm, ProxSession
+    from plugplay.models.operators.reshaping import Reshaping
     from plugplay.noise.growing import PoissonGaussian
     from plugplay.noise.sky import Sky
 
@@ -42,6 +43,7 @@ __all__ = [
     "poisson_term_of",
     "possible_range_of",
     "reach_of",
+    "reshaped",
     "residual_of",
     "rule_traits",
     "spatial_ndim_of",
@@ -159,6 +161,12 @@ def coarsened(model: Model, factor: int) -> Model | None:
     """Return the model for pixels that are `factor` times as wide; None if the model has none or cannot tell."""
     own = getattr(model, "coarsened", None)
     return None if own is None else own(factor)
+
+
+def reshaped(model: Model, reshaping: Reshaping) -> Model | None:
+    """Return the model with a kernel that is a little wider or turned; None if it has none or keeps it."""
+    own = getattr(model, "reshaped", None)
+    return None if own is None else own(reshaping)
 
 
 def lower_bound_of(data_term: DataTerm) -> float:

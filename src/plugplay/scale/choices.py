@@ -1,9 +1,9 @@
 """What is decided once for a whole image, from samples of it, so that all tiles are restored alike.
 
-Noise, lambda, schedule, black and white, and the number of iterations: each tile by itself would choose a little
-differently, and seams would show. Patches from all over the image stand for it. What is denoised in one step takes its
-noise from all patches at once. Where there is a loop, each patch is restored, and the one with the median lambda speaks
-for all. The whole image would end when all of it has come to rest, and so do the patches together.
+Noise, lambda, schedule, black and white, a better kernel, and the number of iterations: each tile by itself would
+choose a little differently, and seams would show. Patches from all over the image stand for it. What is denoised in one
+step takes its noise from all patches at once. Where there is a loop, each patch is restored, and the one with the
+median lambda speaks for all. The whole image would end when all of it has come to rest, and so do the patches together.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def choose_globally(
             [np.ones(pixels.shape[:2], bool) if observed is None else observed for pixels, observed in patches]
         )
     whole = prepare(mosaic, model_for(seen), workers=workers, **options)
-    shared = {**options, "working_range": whole.parameters.working_range}
+    shared = {**options, "working_range": whole.parameters.working_range, "reshaping": whole.reshaping}
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip

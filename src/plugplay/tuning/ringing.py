@@ -64,4 +64,4 @@ def ringing(image: FloatArray, taps: NDArray[np.float64]) -> float:
         return -math.inf
     error = DISPERSION / math.sqrt(float(np.sum(np.square(structure))))
     fitted = SmoothSpectra(power, MIN_NOISE / 10, further=weakness - float(weakness.min())).fit(np.ones(power.shape))
-    return float(fitted.coefficients[-2]) - 2 * error
+    return float(fitted.coefficients[-3]) - 2 * error

@@ -5,8 +5,9 @@ Natural images are taken for Gaussian processes whose power S at the frequency f
 .. math:: \log S = \sum_k a_k B_k(\log |f|) + \sum_{n = 2, 4, 6, 8} b_n \cos n\theta + c_n \sin n\theta
 
 with a few hat functions B. Each value P of the periodogram of an image that was multiplied by a transfer function of
-power T and got white noise s is then exponentially distributed with the mean :math:`E = T S + s^2`, convolved with the
-power of the window, and the coefficients are found by maximising Whittle's likelihood
+power T and got noise is then exponentially distributed with the mean :math:`E = T S + N`, convolved with the power of
+the window. The noise is white or nearly so, :math:`\log N = n + m |f|`: compression takes away high frequencies. The
+coefficients are found by maximising Whittle's likelihood
 
 .. math:: L = -\sum_f \left( \frac{P}{E} + \log E \right)
 
@@ -42,10 +43,12 @@ MIN_CYCLES = 4
 HATS = 6
 WAVES = (2, 4, 6, 8)
 # How well coefficients are known beforehand, as standard deviations: how far the spectrum departs from a power law and
-# how much it depends on the angle, and the logarithm of the noise's variance. Without that, what is lost in the noise
-# could be anything, and the climb would end anywhere.
-LAW_DOUBT, ANGLE_DOUBT, FURTHER_DOUBT, NOISE_DOUBT = 1.5, 0.5, 10.0, 0.5
+# how much it depends on the angle, the logarithm of the noise's variance, and by how much that falls to the highest
+# frequency. Without that, what is lost in the noise could be anything, and the climb would end anywhere.
+LAW_DOUBT, ANGLE_DOUBT, FURTHER_DOUBT, NOISE_DOUBT, COLOUR_DOUBT = 1.5, 0.5, 10.0, 0.5, 1.5
 MAX_NEWTON = 25
+# A signal of so many times the noise's power stands out.
+STANDS_OUT = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ class Fitted:
     Attributes
     ----------
     coefficients : array
-        The last is the logarithm of s².
+        The last two are those of the noise: by how much the logarithm of N rises to the highest frequency, and n.
     likelihood : float
         Its logarithm.
     dispersion : float
@@ -77,7 +80,7 @@ class SmoothSpectra:
     noise : float
         What is known of the standard deviation of the noise.
     further : array, optional
-        One more function of the frequency that the logarithm of S may hold; its coefficient comes last but one.
+        One more function of the frequency that the logarithm of S may hold; its coefficient comes last but two.
     """
 
     def __init__(self, power: Array, noise: float, *, further: Array | None = None) -> None:
@@ -94,8 +97,9 @@ class SmoothSpectra:
         waves = [wave(n * angle) for n in WAVES for wave in (np.cos, np.sin)]
         self._basis = np.stack(hats + waves + ([] if further is None else [further]))
         self._radius = radius
+        self._tilts = (radius / MAX_FREQUENCY)[self._kept]
         doubts = [LAW_DOUBT] * HATS + [ANGLE_DOUBT] * len(waves) + [FURTHER_DOUBT] * (further is not None)
-        self._precision = np.array([*doubts, NOISE_DOUBT]) ** -2.0
+        self._precision = np.array([*doubts, COLOUR_DOUBT, NOISE_DOUBT]) ** -2.0
         self._level = math.log(noise) * 2
 
     def fit(self, passed: Array, *, like: Fitted | None = None) -> Fitted:
@@ -106,7 +110,8 @@ class SmoothSpectra:
         damping = 1e-2
         for _ in range(MAX_NEWTON):
             slopes = np.stack([_smoothed(signal * b)[self._kept] for b in self._basis])
-            slopes = np.concatenate([slopes, np.full((1, slopes.shape[1]), math.exp(at[-1]))]) / mean
+            floor = self._noise(at)
+            slopes = np.concatenate([slopes, [self._tilts * floor, floor]]) / mean
             gradient = slopes @ (self._power / mean - 1) - self._precision * (at - prior)
             information = slopes @ slopes.T + np.diag(self._precision)
             before = value
@@ -125,7 +130,17 @@ class SmoothSpectra:
 
     def mean(self, values: Array, fitted: Fitted) -> float:
         """Return the mean over the frequencies that count of `values` times the fitted S."""
-        return float(np.mean((values * np.exp(np.tensordot(fitted.coefficients[:-1], self._basis, 1)))[self._kept]))
+        return float(np.mean((values * np.exp(np.tensordot(fitted.coefficients[:-2], self._basis, 1)))[self._kept]))
+
+    def support(self, one: tuple[Array, Fitted], other: tuple[Array, Fitted]) -> float:
+        """Return by how much more likely one is where signal stands out of the noise; each is T with its fit."""
+        values, signals = [], []
+        for passed, fitted in (one, other):
+            signal, mean, _ = self._evaluated(passed, fitted.coefficients, fitted.coefficients)
+            values.append(-(self._power / mean + np.log(mean)))
+            signals.append(signal[self._kept] / self._noise(fitted.coefficients))
+        strong = np.maximum(*signals) > STANDS_OUT
+        return float(np.sum((values[0] - values[1])[strong]))
 
     def beyond(self, values: Array) -> Array:
         """Return what of a function of the frequency no smooth one has, where it counts."""
@@ -138,16 +153,20 @@ class SmoothSpectra:
 
     def _evaluated(self, passed: Array, at: Array, prior: Array) -> tuple[Array, Array, float]:
         """Return the signal's power, the expected periodogram where it counts, and the log-likelihood."""
-        signal = passed * np.exp(np.clip(np.tensordot(at[:-1], self._basis, 1), -60, 20))
-        mean = _smoothed(signal)[self._kept] + math.exp(at[-1])
+        signal = passed * np.exp(np.clip(np.tensordot(at[:-2], self._basis, 1), -60, 20))
+        mean = _smoothed(signal)[self._kept] + self._noise(at)
         doubt = 0.5 * float(np.sum(self._precision * np.square(at - prior)))
         return signal, mean, -float(np.sum(self._power / mean + np.log(mean))) - doubt
+
+    def _noise(self, at: Array) -> Array:
+        """Return the power of the noise where it counts."""
+        return np.asarray(np.exp(np.clip(at[-1] + at[-2] * self._tilts, -60, 20)))
 
     def _prior(self, passed: Array) -> Array:
         """Return the coefficients of a spectrum that falls with the square of the frequency."""
         low = self._kept & (self._radius < 0.1)
         level = float(np.mean(self._power[low[self._kept]] * self._radius[low] ** 2 / (_smoothed(passed)[low] + 1e-3)))
-        law = np.zeros(len(self._basis) + 1)
+        law = np.zeros(len(self._basis) + 2)
         law[:HATS], law[-1] = math.log(max(level, 1e-12)) - 2 * self._knots, self._level
         return law
 

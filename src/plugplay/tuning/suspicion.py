@@ -5,48 +5,73 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plugplay.models.description import reshaped, traits_of
+from plugplay.models.operators.reshaping import Reshaping
 from plugplay.tuning.evidence import kernel_mismatch
 from plugplay.tuning.nulls import noise_at_nulls
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
+    from plugplay.models.base import Model
     from plugplay.traits import Traits
 
 __all__ = ["Suspicion", "suspect"]
 
+UNCHANGED = Reshaping()
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Suspicion:
-    """More noise than was assumed.
+    """More noise than was assumed, or another kernel.
 
     Attributes
     ----------
-    noise : float
-        What to assume instead.
+    model, traits : Model, Traits
+        What to restore with: those that were given, or with another kernel.
+    noise : float, optional
+        What to assume instead; None if nothing is said against the noise.
+    reshaping : Reshaping
+        How the kernel was changed.
     reasons : tuple of str
         What else a user should know, in plain sentences.
     """
 
-    noise: float
+    model: Model
+    traits: Traits
+    noise: float | None = None
+    reshaping: Reshaping = UNCHANGED
     reasons: tuple[str, ...] = ()
 
 
-def suspect(y: FloatArray, traits: Traits, noise: float, told: float | None = None) -> Suspicion | None:
-    """Return what contradicts the assumed noise and the kernel before anything is restored; None if nothing does.
+def suspect(
+    y: FloatArray, model: Model, traits: Traits, noise: float, told: float | None = None, *, reshape: bool = True
+) -> Suspicion:
+    """Return what contradicts the assumed noise and the kernel before anything is restored.
 
     Parameters
     ----------
     y : array
         The observation.
-    traits : Traits
-        Of the model.
+    model, traits : Model, Traits
+        What happened to it.
     noise : float
         What is assumed.
     told : float, optional
         What an estimate says against a level that was given.
+    reshape : bool
+        Whether another kernel may be used.
     """
     level = noise if told is None else told
-    hidden = noise_at_nulls(y, traits, level)
     mismatch = kernel_mismatch(y, traits, level)
-    found = [one for one in (told, hidden, None if mismatch is None else mismatch.noise) if one is not None]
-    return Suspicion(max(found), () if mismatch is None else (str(mismatch),)) if found else None
+    other = reshaped(model, mismatch.reshaping) if reshape and mismatch is not None and mismatch.is_clear else None
+    if mismatch is not None and other is not None:
+        changed = traits_of(other, y, spatial_ndim=traits.spatial_ndim)
+        reason = f"{mismatch}, so it was used; exact_kernel=True, or --exact-kernel, keeps the given one"
+        hidden = noise_at_nulls(y, changed, level)
+        return Suspicion(other, changed, _highest(told, hidden), mismatch.reshaping, (reason,))
+    higher = _highest(told, noise_at_nulls(y, traits, level), None if mismatch is None else mismatch.noise)
+    return Suspicion(model, traits, higher, reasons=() if mismatch is None else (str(mismatch),))
+
+
+def _highest(*levels: float | None) -> float | None:
+    return max((level for level in levels if level is not None), default=None)
