@@ -21,7 +21,6 @@ from skimage.io import imread
 
 import plugplay as pp
 from plugplay import levels
-from plugplay.denoisers.bm3d import denoiser as bm3d
 
 IMAGES = ("astronaut", "camera", "coffee", "chelsea", "brick", "rocket")
 # Kernels, each with a noise on the scale [0, 255].
@@ -70,14 +69,14 @@ def main() -> None:
 
 def restored(y: NDArray[Any], model: pp.models.Deblurring, noise: float, *, one_grid: bool) -> tuple[pp.Result, float]:
     """Restore on one grid or on two; return the result and the CPU time."""
-    usual = levels.MIN_SIDE, bm3d.COARSE_GRIDS
+    usual = levels.MIN_SIDE
     if one_grid:
-        levels.MIN_SIDE, bm3d.COARSE_GRIDS = 2**31, ()  # type: ignore[assignment]
+        levels.MIN_SIDE = 2**31
     try:
         began = time.process_time()
         return pp.restore(y, model, noise=noise, workers=1), time.process_time() - began
     finally:
-        levels.MIN_SIDE, bm3d.COARSE_GRIDS = usual
+        levels.MIN_SIDE = usual
 
 
 def middle(image: NDArray[Any]) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
-"""Tiles, workers and faults, measured: ``python benchmarks/scale.py [seams|gigapixel|files|faults|throughput] ...``.
+"""Tiles, workers and faults, measured: ``python benchmarks/scale.py [NAME] ...``.
 
 seams       A tiled result against the untiled one: RMS of the difference within 8 pixels of seams and elsewhere, PSNR
             of both, and the difference with its contrast stretched as an image.
+stability   By how much restored images change if their data change by 0.01/255: no seam can be below that.
 gigapixel   A synthetic image made on the fly in a Zarr store is denoised; the peak memory of all processes together.
 files       Many small files on 1 and on 2 workers, and the overhead for each.
 faults      Worker, scheduler and client are killed at random times; the rerun has the bits of an undisturbed run.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import os
 import random
 import resource
@@ -99,6 +101,20 @@ def seams(arguments: argparse.Namespace) -> None:
 
             shown = np.clip(127.5 + 4 * difference, 0, 255).astype(np.uint8)
             Image.fromarray(shown).save(arguments.save / f"seams-{verb}.png")
+
+
+def stability(arguments: argparse.Namespace) -> None:  # noqa: ARG001 - as all the others
+    """Restore data, and the same data with a tiny change, with the parameters of the first."""
+    images = {"coins": data.coins(), "grass": data.grass(), "page": data.page(), "cat": data.chelsea()[..., 1]}
+    changes = []
+    for (name, image), kernel in itertools.product(images.items(), ("motion:15,30", "gaussian:1.6")):
+        model = pp.models.Deblurring(pp.kernels.parse(kernel), boundary="unknown")
+        y = model.simulate(image[:190, :200] / 255, noise=3 / 255, rng=0).astype(np.float32)
+        change = np.random.default_rng(1).normal(0, 0.01 / 255, y.shape).astype(np.float32)
+        before, after = (pp.restore(each, model, noise=3 / 255).image for each in (y, y + change))
+        changes.append(255 * float(np.sqrt(np.mean((after - before) ** 2))))
+        print(f"{name}, {kernel}: {changes[-1]:.3f}/255", flush=True)
+    print(f"mean: {np.mean(changes):.3f}/255")
 
 
 def synthetic(path: Path, side: int, *, chunk: int = 512, shard: int = 1024) -> None:
@@ -338,11 +354,11 @@ def throughput(arguments: argparse.Namespace) -> None:
     """Compare workers with one after another; first, what a core does, in processor time."""
     noisy = data.camera() / 255 + np.random.default_rng(0).normal(0, 10 / 255, (512, 512))
     pp.denoise(noisy[:64, :64].astype(np.float32), denoiser=arguments.denoiser, workers=1)
-    began = time.process_time()
-    pp.denoise(noisy.astype(np.float32), denoiser=arguments.denoiser, workers=1)
-    print(
-        f"{(time.process_time() - began) / (noisy.size / 1e6):.2f} s of processor time for each megapixel", flush=True
-    )
+    for label, noise in (("noise estimated", None), ("noise given, as in tiles", 10 / 255)):
+        began = time.process_time()
+        pp.denoise(noisy.astype(np.float32), denoiser=arguments.denoiser, noise=noise, workers=1)
+        each = (time.process_time() - began) / (noisy.size / 1e6)
+        print(f"{each:.2f} s of processor time for each megapixel ({label})", flush=True)
     side = int((arguments.megapixels * 1e6) ** 0.5)
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
@@ -368,7 +384,14 @@ def throughput(arguments: argparse.Namespace) -> None:
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = {"seams": seams, "gigapixel": gigapixel, "files": files, "faults": faults, "throughput": throughput}
+    commands = {
+        "seams": seams,
+        "stability": stability,
+        "gigapixel": gigapixel,
+        "files": files,
+        "faults": faults,
+        "throughput": throughput,
+    }
     parser.add_argument("name", nargs="?", choices=commands, help="what is measured; all if not given")
     parser.add_argument("--megapixels", type=float, help="size of the image: 8, 1000 and 16 by default")
     parser.add_argument("--core", type=int, default=512, help="side of a tile (seams)")

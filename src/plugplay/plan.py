@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from plugplay.arrays.scale import Scale
     from plugplay.models.base import DataTerm, Model
     from plugplay.models.operators.reshaping import Reshaping
     from plugplay.noise.coloured import ColouredNoise
@@ -300,15 +301,14 @@ def prepare(
     noise_floor: float = 0.0,
     workers: int | None = None,
     rng: np.random.Generator | int | None = None,
-    working_range: tuple[float, float] | None = None,
+    scale: Scale | None = None,
     pace: Pace | None = None,
     reshaping: Reshaping | None = None,
 ) -> Plan:
     """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
 
-    `working_range` holds the values, in those of y, that the denoiser sees as 0 and 1, and `reshaping` how the kernel
-    is changed, if they shall not be found, and `pace` how the iterations on a coarser grid go, which otherwise come
-    first if nothing about them is given.
+    `scale` says what the numbers of y mean and `reshaping` how the kernel is changed, if they shall not be found, and
+    `pace` how the iterations on a coarser grid go, which otherwise come first if nothing about them is given.
 
     Returns
     -------
@@ -333,7 +333,7 @@ def prepare(
     traits = description.traits_of(model, observed, spatial_ndim=ndim)
     squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
     likely = noise if squares else posing.noise_of_counts(observed, traits, noise, data_range, transfer)
-    scale = posing.scale_of(observed, traits, data_range, likely, model, transfer, working_range)
+    scale = scale or posing.scale_of(observed, traits, data_range, likely, model, transfer)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)

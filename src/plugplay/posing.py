@@ -93,9 +93,8 @@ def scale_of(
     noise: object,
     model: Model,
     transfer: str = "linear",
-    working_range: tuple[float, float] | None = None,
 ) -> Scale:
-    """Return the nominal and the working range, which is that given if there is one."""
+    """Return the nominal and the working range."""
     if transfer != "linear":
         if traits.observes != "intensities":
             raise ValueError(
@@ -118,8 +117,6 @@ def scale_of(
     if isinstance(noise, PoissonGaussian) and traits.pointwise:
         # The transform that makes the noise uniform brings a range of its own.
         return Scale.nominal_of(observed.dtype, data_range)
-    if working_range is not None:
-        return Scale.nominal_of(observed.dtype, data_range).seen_as(check_interval(working_range, "working_range"))
     gain = traits.constant_gain
     movable = gain is not None and abs(gain - 1) <= _KEEPS_CONSTANTS
     return Scale.of(observed, data_range, observed=traits.observed, movable=movable)

@@ -145,19 +145,6 @@ class Scale:
         black, white = first - MARGIN * width, last + MARGIN * width
         return cls(low, high, nominal.integer, -black / (white - black), 1 / (white - black))
 
-    def seen_as(self, working: tuple[float, float]) -> Scale:
-        """Return the scale with the same nominal range on which these values are 0 and 1.
-
-        Examples
-        --------
-        >>> Scale(0.0, 255.0, integer=True).seen_as((51.0, 102.0)).working
-        (51.0, 102.0)
-        """
-        if working == self.nominal:
-            return replace(self, offset=0.0, gain=1.0)
-        width = working[1] - working[0]
-        return replace(self, offset=(self.low - working[0]) / width, gain=(self.high - self.low) / width)
-
     @property
     def nominal(self) -> tuple[float, float]:
         """The values that mean black and white."""

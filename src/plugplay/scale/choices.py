@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from plugplay import denoisers
 from plugplay.levels import Pace
 from plugplay.models import Denoising
 from plugplay.plan import Plan, prepare
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plugplay.arrays.checks import FloatArray
     from plugplay.models.base import Model
     from plugplay.pnp.results import Parameters, Result
 
@@ -139,7 +141,10 @@ def choose_globally(
             [np.ones(pixels.shape[:2], bool) if observed is None else observed for pixels, observed in patches]
         )
     whole = prepare(mosaic, model_for(seen), workers=workers, **options)
-    shared = {**options, "working_range": whole.parameters.working_range, "reshaping": whole.reshaping}
+    scale = whole._conversion.scale
+    shared = {**options, "scale": scale, "reshaping": whole.reshaping}
+    if isinstance(whole.parameters.noise, float):
+        shared["denoiser"] = _around_mean(options["denoiser"], scale.to_working(mosaic), seen)
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip
@@ -156,7 +161,7 @@ def choose_globally(
         chosen = whole.parameters
     results = [result for _, result in runs]
     iterations, before = _iterations(results, 0, 1.0), _iterations(results, 1, COARSE_TOLERANCE)
-    used = replace(chosen, max_iter=iterations, working_range=whole.parameters.working_range)
+    used = replace(chosen, max_iter=iterations)
     fixed = {
         "noise": chosen.noise,
         "lam": chosen.lam,
@@ -169,6 +174,16 @@ def choose_globally(
         "pace": Pace.of(speaker.history, before, share=chosen.lam / speaker.parameters.lam),
     }
     return Choices(used, {**shared, **fixed}, whole.warnings)
+
+
+def _around_mean(denoiser: Any, image: FloatArray, seen: NDArray[np.bool_] | None) -> Any:
+    """Return the denoiser for parts of an image, given samples of all of it on the working scale."""
+    method = denoisers.get(denoiser) if isinstance(denoiser, str) else denoiser
+    around = getattr(method, "around", None)
+    if around is None:
+        return denoiser
+    values = image.reshape(-1, *image.shape[2:]) if seen is None else image[seen]
+    return around(tuple(np.atleast_1d(values.mean(axis=0, dtype=np.float64)).tolist()))
 
 
 def _iterations(results: list[Result], level: int, tolerance: float) -> int:

@@ -35,7 +35,7 @@ __all__ = ["LazyResult", "deblur", "denoise", "inpaint", "restore", "super_resol
 
 CORE = 1024
 # What `plugplay.prepare` takes and tiles cannot have: arrays that belong to the whole image, and another kind of axes.
-_WHOLE = ("start", "reference", "spatial_ndim", "transfer", "workers", "working_range", "callback")
+_WHOLE = ("start", "reference", "spatial_ndim", "workers", "scale", "callback")
 
 
 @dataclass(frozen=True, eq=False)

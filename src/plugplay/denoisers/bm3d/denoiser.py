@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Protocol, get_args
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray, check_choice, check_integer, check_number, check_workers, float_image
-from plugplay.denoisers.base import Denoiser, per_channel
+from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.pipeline import Groups, Progress
@@ -26,12 +27,16 @@ NOISE_CHANGE = 2.2
 MIN_THIRD_SIGMA = 1 / 255
 """The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
 
-COARSE_GRIDS = ((0.06, 4),)
-"""The noise, for images on [0, 1], above which reference blocks of a restoration are so far apart, at least.
+DENSE_SIGMA = 0.03
+"""The noise, for images on [0, 1], above which reference blocks of a restoration's first stage are closer together.
 
-What the denoiser does while sigma is large decides coarse structure only, and its small losses are made up for later;
-those of the last iterations would not be.
+While sigma is large, tiny differences decide which blocks form a group, and the decisions last: data that change by
+0.01/255 end as images that change by some 0.3/255. Where more groups share in each pixel that is about half, and parts
+of an image are restored as the whole is (``python benchmarks/scale.py stability``).
 """
+
+DENSE_EFFORT = 1.3
+"""How much longer a call takes then."""
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
 
@@ -72,6 +77,9 @@ class BM3D:
         Power spectrum of coloured noise, relative to any level, on a regular grid of at least 15 x 15 frequencies in
         the layout of an FFT (zero frequency first). `sigma` is then the standard deviation of that noise. White by
         default. For two stages only.
+    mean : tuple of float, optional
+        What is not told from noise is pulled towards this brightness, one number for each channel. By default that is
+        the mean of the image; parts of an image take that of the whole (see `around`).
     workers : int, optional
         Number of threads, by default all cores. Results are bit-identical for any number.
 
@@ -105,6 +113,7 @@ class BM3D:
     stages: Literal[2, 3] | None = None
     purpose: Purpose | None = None
     noise_spectrum: NDArray[np.float64] | Spectrum | None = field(default=None, repr=False)
+    mean: tuple[float, ...] | None = field(default=None, repr=False)
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -136,7 +145,7 @@ class BM3D:
         """
         image = float_image(image, "image")
         if image.ndim == 3 and image.shape[2] != 3:
-            return per_channel(self)(image, sigma)
+            return np.stack([one(image[..., index], sigma) for index, one in self._channels(image)], axis=-1)
         return self._denoise(image, sigma)
 
     def prepared(self, traits: _Traits, workers: int | None) -> BM3D:
@@ -169,18 +178,27 @@ class BM3D:
             workers=workers if self.workers is None else self.workers,
         )
 
+    def around(self, mean: tuple[float, ...]) -> BM3D:
+        """Return a BM3D for parts of an image that has this mean, one number for each channel.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> noisy = np.random.default_rng(0).normal(0.2, 0.1, (32, 32))
+        >>> bool(abs(BM3D().around((0.25,))(noisy, 0.1).mean() - 0.25) < abs(BM3D()(noisy, 0.1).mean() - 0.25))
+        True
+        """
+        return replace(self, mean=mean)
+
     def effort(self, sigma: float) -> float:
         """Return about how long a call within a restoration takes, relative to one with tiny noise.
 
         Examples
         --------
         >>> BM3D(purpose="restoration").effort(0.1), BM3D().effort(0.1)
-        (0.5625, 1.0)
+        (1.3, 1.0)
         """
-        if self.purpose != "restoration" or self._stages != 2:
-            return 1.0
-        profile = profile_for(self.profile, 2, "restoration")
-        return (profile.final.step / profile.on_grid(grid_step(sigma)).final.step) ** 2
+        return DENSE_EFFORT if self._is_dense(sigma) else 1.0
 
     def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
@@ -219,18 +237,30 @@ class BM3D:
                 return self._denoise(image, sigma, memories.setdefault(0, Memory()), progress)
             # Channels must not share a memory: the groups of one are not those of another.
             channels = [
-                self._denoise(
-                    channel, sigma, memories.setdefault(index, Memory()), _part(progress, index, image.shape[2])
+                one._denoise(
+                    image[..., index],
+                    sigma,
+                    memories.setdefault(index, Memory()),
+                    _part(progress, index, image.shape[2]),
                 )
-                for index, channel in enumerate(np.moveaxis(image, -1, 0))
+                for index, one in self._channels(image)
             ]
             return np.stack(channels, axis=-1)
 
         return denoise
 
+    def _channels(self, image: FloatArray) -> Iterator[tuple[int, BM3D]]:
+        """Yield the number of each channel and what denoises it by itself."""
+        known = self.mean is not None and len(self.mean) == image.shape[2]
+        for index in range(image.shape[2]):
+            yield index, replace(self, mean=self.mean[index : index + 1] if self.mean is not None and known else None)
+
     @property
     def _stages(self) -> int:
         return self.stages or (3 if self.profile == "high" and self.noise_spectrum is None else 2)
+
+    def _is_dense(self, sigma: float) -> bool:
+        return self.purpose == "restoration" and self._stages == 2 and sigma > DENSE_SIGMA
 
     def _denoise(
         self, image: FloatArray, sigma: float, memory: Memory | None = None, progress: Progress | None = None
@@ -246,27 +276,18 @@ class BM3D:
         stages = self._stages
         profile = profile_for(self.profile, stages if sigma >= MIN_THIRD_SIGMA else 2, self.purpose or "denoising")
         profile = replace(profile, spectrum=spectrum)
-        if memory and self.purpose == "restoration" and stages == 2:
-            profile = profile.on_grid(grid_step(sigma))
+        if memory and self._is_dense(sigma):
+            profile = profile.denser()
         groups = memory.groups_for(sigma, profile) if memory else None
         try:
-            return denoise_image(image, sigma, profile, workers=workers, groups=groups, progress=progress)
+            return denoise_image(
+                image, sigma, profile, mean=self.mean, workers=workers, groups=groups, progress=progress
+            )
         except BaseException:
             # Groups of some strips only: another call would mix them with those of another image.
             if memory:
                 memory.forget()
             raise
-
-
-def grid_step(sigma: float) -> int:
-    """Return how far apart reference blocks are at least within a restoration.
-
-    Examples
-    --------
-    >>> grid_step(0.1), grid_step(0.02)
-    (4, 1)
-    """
-    return next((step for limit, step in COARSE_GRIDS if sigma > limit), 1)
 
 
 def _part(progress: Progress | None, index: int, count: int) -> Progress | None:

@@ -35,6 +35,7 @@ def denoise_image(
     sigma: float,
     profile: Profile,
     *,
+    mean: tuple[float, ...] | None = None,
     workers: int,
     groups: Groups | None = None,
     progress: Progress | None = None,
@@ -49,6 +50,8 @@ def denoise_image(
         Standard deviation of the noise, above 0.
     profile : Profile
         The settings.
+    mean : tuple of float, optional
+        What is taken out of each channel instead of its mean.
     workers : int
         Number of threads.
     groups : Groups, optional
@@ -64,7 +67,11 @@ def denoise_image(
     image = np.ascontiguousarray(image)
     scale = image.dtype.type(_scale(float(max(image.max(), -image.min()))))
     scaled = image if scale == 1 else image * scale
-    mean = _channels(scaled).mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
+    channels = 1 if image.ndim == 2 else image.shape[2]
+    if mean is not None and len(mean) == channels:
+        middle = (np.array(mean).reshape(-1, 1, 1) * scale).astype(image.dtype)
+    else:
+        middle = _channels(scaled).mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(image.dtype)
     del scaled
     sigma *= float(scale)
     sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma)
@@ -72,13 +79,13 @@ def denoise_image(
     whole = _enlarged(image)
     canvas = Canvas.empty(sigmas.size, whole.shape[0], whole.shape[1])
     for rows in _pieces(whole.shape[0]):
-        planes = (_channels(whole[rows]) * scale - mean).astype(np.float32, copy=False)
+        planes = (_channels(whole[rows]) * scale - middle).astype(np.float32, copy=False)
         canvas.noisy[:, rows] = planes if image.ndim == 2 else to_opponent(planes)
     estimate = denoise_canvas(canvas, sigmas, profile, workers=workers, groups=groups, progress=progress)
     restored = np.empty_like(image)
     for rows in _pieces(image.shape[0]):
         planes = estimate[:, rows, : image.shape[1]]
-        _channels(restored[rows])[...] = ((planes if image.ndim == 2 else from_opponent(planes)) + mean) / scale
+        _channels(restored[rows])[...] = ((planes if image.ndim == 2 else from_opponent(planes)) + middle) / scale
     return restored
 
 

@@ -85,10 +85,15 @@ class Profile:
     kaiser: float = 2.0
     spectrum: tuple[tuple[float, ...], ...] | None = None
 
-    def on_grid(self, step: int) -> Profile:
-        """Return the two stages with reference blocks at least `step` pixels apart."""
-        pilot, final = (replace(stage, step=max(stage.step, step)) for stage in (self.pilot, self.final))
-        return replace(self, pilot=pilot, final=replace(final, offset=(final.step + 1) // 2))
+    def denser(self) -> Profile:
+        """Return the profile with reference blocks of the first stage one pixel closer, but at least two apart.
+
+        Examples
+        --------
+        >>> profile_for("normal", 2, "restoration").denser().pilot.step
+        2
+        """
+        return replace(self, pilot=replace(self.pilot, step=max(self.pilot.step - 1, 2)))
 
     def serving(self, purpose: Purpose) -> Profile:
         """Return the profile for what is to be removed.
