@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -15,6 +16,8 @@ import plugplay
 # The gallery's figures and fields are drawn without a display, and one thread of BLAS is fastest on small images.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
+# That something is compiled on first use belongs to no example.
+logging.getLogger("plugplay").setLevel("ERROR")
 
 project = "plugplay"
 author = "The plugplay developers"
@@ -42,6 +45,7 @@ myst_heading_anchors = 4
 # Names in backticks are links where there is something to link to.
 default_role = "py:obj"
 autosummary_generate = True
+templates_path = ["_templates"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -56,7 +60,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 0,
+    "min_reported_time": 600,
     "write_computation_times": False,
     "image_scrapers": ("matplotlib",),
     "reset_modules": ("matplotlib",),
@@ -87,7 +91,7 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": []}
+html_sidebars = {page: [] for page in ("index", "theory", "benchmarks", "reproduce")}
 
 # What is not ours warns about itself: a warning of plugplay's own in an example is an error.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(?!plugplay)")

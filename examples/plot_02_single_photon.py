@@ -22,7 +22,7 @@ def show(images, **options):
     return figure
 
 
-image = data.camera()[60:188, 170:298] / 255
+image = data.astronaut()[0:288:2, 90:378:2].mean(axis=2) / 255
 sensor = pp.models.SinglePhoton(8)
 bits = sensor.simulate(image, rng=0)
 print(bits.shape, bits.dtype, f"{bits.mean():.2f} of the jots saw light")
@@ -36,7 +36,7 @@ result = pp.single_photon(bits, oversampling=8)
 
 _ = show(
     {
-        "bits (a part)": bits[:256, :256],
+        "bits (a part)": bits[480:800, 480:800],
         f"maximum likelihood, {pp.psnr(likely, image):.1f} dB": likely,
         f"plugplay, {pp.psnr(result.image, image):.1f} dB": result.image,
         "truth": image,

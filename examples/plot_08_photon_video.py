@@ -43,10 +43,9 @@ print(bits.shape, f"{bits.mean():.3f} ones in a frame")
 
 video = [pp.single_photon(bits[t : t + 24], oversampling=1, gain=1.5).image for t in (0, 24, 48, 72)]
 everything = pp.single_photon(bits, oversampling=1, gain=1.5).image
-_ = show(
-    {
-        "one frame": bits[0],
-        "all 96 frames": everything,
-        **{f"frames {24 * k} to {24 * k + 23}": v for k, v in enumerate(video)},
-    }
-)
+_ = show({"one frame": bits[0], "all 96 frames": everything, "frames 0 to 23": video[0]})
+
+# %%
+# The coin on its way:
+
+_ = show({f"frames {24 * k} to {24 * k + 23}": image for k, image in enumerate(video) if k})

@@ -23,7 +23,7 @@ def show(images, **options):
     return figure
 
 
-image = data.camera()[60:188, 170:298] / 255
+image = data.astronaut()[30:158, 160:288].mean(axis=2) / 255
 camera = pp.models.Deblurring(pp.kernels.gaussian(11, sigma=1.6))
 y = camera.simulate(image, noise=3 / 255, rng=0)
 

@@ -2,8 +2,8 @@
 FITS with NaN and saturated stars
 =================================
 
-A field with two dead columns (NaN) and cores that are saturated. NaN counts as missing by itself; a mask says what
-else is not believed, and the header goes along.
+A field with two dead columns (NaN) and cores that are saturated. A mask says which pixels are believed; that this is
+a star field, and how its noise grows with the signal, is found out, and the header goes along.
 """
 
 import tempfile
@@ -28,8 +28,8 @@ def show(images, **options):
 
 rng = np.random.default_rng(1)
 sky = np.full((160, 160), 200.0)
-for r, c, flux in zip(rng.integers(8, 152, 60), rng.integers(8, 152, 60), rng.pareto(1.3, 60) * 1500 + 300):
-    sky[r, c] += flux
+places, fluxes = rng.integers(8, 152, (60, 2)), rng.pareto(1.3, 60) * 1500 + 300
+sky[tuple(places.T)] += fluxes
 rows, columns = np.indices(sky.shape)
 sky += 60 * np.exp(-np.hypot((rows - 90) / 1.8, columns - 70) / 12)  # a galaxy
 
@@ -45,16 +45,30 @@ hdu.header["BUNIT"], hdu.header["OBJECT"] = "adu", "simulated field"
 hdu.writeto(folder / "field.fits")
 
 # %%
-# Read, restore, write: in the units of the file, with its header. The noise grows with the signal, and total
-# variation rings less around points than BM3D.
+# Read, restore, write: in the units of the file, with its header.
 
 file = pp.io.read(folder / "field.fits")
 with np.errstate(invalid="ignore"):
     good = np.isfinite(file.pixels) & (file.pixels < 1190)
-result = pp.deblur(file.pixels, psf, mask=good, denoiser="tv", noise=pp.PoissonGaussian())
+result = pp.deblur(file.pixels, psf, mask=good)
 print(result.status.name, *result.warnings, sep="\n")
 result.save(folder / "sharp.fits", like=folder / "field.fits")
 print(fits.getheader(folder / "sharp.fits")["OBJECT"])
+
+# %%
+# Light is kept. Stars that stand alone, measured in apertures of 5 pixels on the restored image:
+
+
+def flux(image, place):
+    """Return the light above the sky around a place."""
+    return (image - 200)[np.hypot(rows - place[0], columns - place[1]) <= 5].sum()
+
+
+apart = [k for k, p in enumerate(places) if np.sort(np.hypot(*(places - p).T))[1] > 11 and abs(p[1] - 109) > 7]
+ratios = np.array([flux(result.image, places[k]) / flux(sky, places[k]) for k in apart])
+saturated = np.array([not good[r - 2 : r + 3, c - 2 : c + 3].all() for r, c in places[apart]])
+for name, these in (("saturated", saturated), ("other", ~saturated)):
+    print(f"{these.sum()} {name} stars, restored over true flux: {np.round(np.sort(ratios[these]), 2)}")
 
 # %%
 # Shown with an arcsinh stretch, as faint things are.

@@ -25,9 +25,9 @@ def show(images, **options):
     return figure
 
 
-image = data.camera()[:256, 128:384] / 255
-kernel = pp.kernels.disk(2)
-y = pp.models.Deblurring(kernel).simulate(image, noise=3 / 255, rng=0)
+image = data.immunohistochemistry()[:256, :256].mean(axis=2) / 255
+kernel = pp.kernels.disk(3)
+y = pp.models.Deblurring(kernel).simulate(image, noise=2 / 255, rng=0)
 
 # %%
 # Nothing is restored yet: the result's image is a Dask array, and what was chosen is known already.

@@ -38,7 +38,7 @@ def cosine(image, sigma):
     return total / 4
 
 
-image = data.camera()[60:188, 170:298] / 255
+image = data.page()[20:148, 60:188] / 255
 camera = pp.models.Deblurring(pp.kernels.motion(9, 45))
 y = camera.simulate(image, noise=2 / 255, rng=0)
 result = pp.restore(y, camera, denoiser=cosine, noise=2 / 255)

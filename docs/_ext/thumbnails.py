@@ -14,13 +14,13 @@ IMAGES = Path(__file__).parents[1] / "gallery" / "images"
 # Which two of how many images of the first figure are shown.
 SHOWN = {
     "01_super_resolution": (4, 0, 3),
-    "02_single_photon": (4, 0, 2),
+    "02_single_photon": (4, 1, 2),
     "03_boundaries": (4, 1, 3),
     "04_camera_shake": (3, 1, 2),
     "05_inpainting": (3, 0, 1),
     "06_volume": (3, 0, 1),
     "07_cells": (4, 0, 2),
-    "08_photon_video": (6, 0, 3),
+    "08_photon_video": (3, 0, 2),
     "09_denoisers": (3, 0, 1),
     "10_stars": (3, 0, 1),
     "11_network": (4, 0, 1),
