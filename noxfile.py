@@ -86,9 +86,10 @@ def nightly(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
-    """Build the site into build/site, gallery included; every warning is an error."""
+    """Build the site into build/site, gallery included, warnings as errors, and run every snippet of the documents."""
     session.install(".[docs]")
     session.run("python", "docs/tools/build.py", "build/site", *session.posargs)
+    session.run("python", "docs/tools/snippets.py", env=ENVIRONMENT)
 
 
 @nox.session(default=False)

@@ -1,81 +1,35 @@
-"""Every snippet of the documentation runs, as a reader would type it: page by page, one after the other.
+"""The snippets of the documents: some are run here, all of them by ``python docs/tools/snippets.py`` in ``.ci/run``.
 
-Blocks of Python are executed. Commands are executed on the pages of "Start here"; on the others, the command line is
-asked whether it knows their options. Pages with a test of their own are left to it.
+Here, too, every command that a document names, in a block or within a line, is asked whether it knows its options.
 """
 
+import importlib.util
 import re
 import shlex
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import typer
-from skimage import data
-from typer.testing import CliRunner
 
 import plugplay as pp
 from plugplay.cli.app import app
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(
-    path for path in DOCS.rglob("*.md") if not {"gallery", "project", "_build"} & set(path.relative_to(DOCS).parts)
-)
-# The blocks of these pages are run by tests that also check what the page says about them.
-ELSEWHERE = {"bring-your-own-denoiser.md", "own-model.md"}
-# Names that a page takes for granted, as a reader has them.
-GIVEN = {
-    "index.md": """
-kernel = pp.kernels.gaussian(5, sigma=1.0)
-y = pp.models.Deblurring(kernel).simulate(camera, noise=0.01, rng=0)
-""",
-    "files.md": """
-works = np.ones((16, 16), bool)
-pp.io.write("scan.tif", pp.io.ImageFile.of(np.full((8, 8), 900, np.uint16)))
-pp.io.write("photo.jpg", pp.io.ImageFile.of(np.full((32, 32), 90, np.uint8)))
-np.save("spad.npy", np.packbits(np.random.default_rng(0).random((4, 16, 16)) < 0.3, axis=2))
-""",
-    "noise.md": """
-y = camera + 0.02 * np.random.default_rng(0).standard_normal(camera.shape)
-counts = np.random.default_rng(0).poisson(200 * camera).astype(float)
-basis = np.eye(8)
-""",
-    "scale.md": """
-import zarr
-zarr.create_array("slide.zarr", data=camera.astype(np.float32)[:64, :64], chunks=(32, 32))
-""",
-    "training.md": """
-import torch
-noisy, y, kernel, batch = camera, camera, pp.kernels.box(3), torch.rand(1, 1, 32, 32)
-""",
-    "bm3d.md": "noisy, sigma = camera + 0.1 * np.random.default_rng(0).standard_normal(camera.shape), 0.1",
-}
-# Extras without which a page cannot be run.
-NEEDS = {
-    "training.md": ("onnxruntime", "torch"),
-    "howto/clusters.md": ("dask.array",),
-    "scale.md": ("dask.array", "zarr"),
-    "start/astronomer.md": ("astropy",),
-}
-# What a snippet needs that the tests do not have: weights, a folder of the paper's images, minutes.
-LEFT_OUT = ("# needs", "from plugplay_paper import reproduce")
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+# Pages that take about a second.
+QUICK = ("README.md", "files.md", "theory.md", "howto/own-iteration.md")
 
 
-def blocks(page):
-    return re.findall(r"^```(python|sh)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+def _loaded(name):
+    specification = importlib.util.spec_from_file_location(name, DOCS / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module  # the one imports the other
+    specification.loader.exec_module(module)
+    return module
 
 
-def commands(block):
-    """Yield the words of each command of plugplay's in a block, comments, variables and redirections left out."""
-    for line in block.replace("\\\n", " ").splitlines():
-        for part in re.split(r"&&|\|", line.partition(" #")[0]):
-            words = shlex.split(part.partition(">")[0])
-            if words[:1] == ["plugplay"]:
-                yield words[1:]
-
-
-def name_of(page):
-    return page.relative_to(DOCS).as_posix()
+snippets, snippet_files = _loaded("snippets"), _loaded("snippet_files")
 
 
 @pytest.fixture
@@ -84,41 +38,80 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-WITH_PYTHON = [
-    page for page in PAGES if page.name not in ELSEWHERE and any(kind == "python" for kind, _ in blocks(page))
-]
+@pytest.mark.parametrize("name", QUICK)
+def test_blocks_run(name, folder):
+    (page,) = (page for page in snippets.pages() if snippets.name_of(page) == name)
+    names = snippet_files.names(name)
+    for kind, block in snippets.blocks(page):
+        if kind == "python":
+            exec(compile(snippets.smaller(block), name, "exec"), names)
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
-def test_blocks_run(page, folder):
-    for module in NEEDS.get(name_of(page), ()):
-        pytest.importorskip(module)
-    camera = data.camera()[100:164, 150:214] / 255
-    names = {"__name__": "page", "np": np, "pp": pp, "camera": camera}
-    exec(GIVEN.get(name_of(page), ""), names)
-    for kind, block in blocks(page):
-        if kind == "python" and not block.startswith(LEFT_OUT):
-            exec(compile(block, str(page), "exec"), names)
-        elif kind == "sh" and page.parent.name == "start":
-            for words in commands(block):
-                ran = CliRunner().invoke(app, [*words, "--quiet"] if "--json" not in words else words)
-                assert ran.exit_code == 0, f"plugplay {' '.join(words)}: {ran.output}"
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    monkeypatch.setattr(snippets, "DOCS", tmp_path)
+
+    def write(text):
+        (tmp_path / "page.md").write_text(text, encoding="utf-8")
+        return snippets.run(tmp_path / "page.md")
+
+    return write
 
 
-WITH_COMMANDS = [page for page in PAGES if any(kind == "sh" and list(commands(block)) for kind, block in blocks(page))]
+def test_failures_are_reported(page):
+    assert "ZeroDivisionError" in page("```python\n1 / 0\n```\n").errors[0]
+    assert "exit code 1" in page("```sh\necho all right\nfalse\n```\n").errors[0]
 
 
-@pytest.mark.parametrize("page", [*WITH_COMMANDS, DOCS.parent / "README.md"], ids=lambda page: page.name)
-def test_commands_are_understood(page, folder):
+def test_blocks_share_names_files_and_reasons(page):
+    report = page(
+        "```python\na = 1\n```\n\n"
+        "```sh\npip install x && echo 1 > file  # a comment\n```\n\n"
+        "```python\nimport os\nassert os.path.exists('file') and a\n```\n"
+    )
+    assert report.errors == []
+    assert report.ran == 3
+    assert report.left_out == ["pip install x: installs; .ci/run does so"]
+
+
+def commands(page):
+    """Yield the words of every command of plugplay's and of every benchmark that a page names."""
+    text = page.read_text(encoding="utf-8")
+    lines = [line for kind, block in snippets.blocks(page) if kind == "sh" for line in snippets.parts(block)]
+    for line in (*lines, *(" ".join(code.split()) for code in re.findall(r"`((?:plugplay|python) [^`]+)`", text))):
+        for part in re.split(r"\|", line):
+            words = shlex.split(re.split(r"[<>]", part)[0])
+            if len(words) > 1 and (words[0] == "plugplay" or (words[0] == "python" and sources(words))):
+                yield words
+
+
+def sources(words):
+    """Return the files of a script or module of this repository, none for those of others."""
+    name = words[2].replace(".", "/") if words[1] == "-m" else words[1].removesuffix(".py")
+    return [path for path in (ROOT / f"{name}.py", *(ROOT / name).glob("*.py")) if path.exists()]
+
+
+def options(words):
+    return {word.partition("=")[0] for word in words if re.match(r"--?[A-Za-z]", word)}
+
+
+def known(words):
+    """Return the options that a command knows: of plugplay's from itself, of scripts from their source."""
+    if words[0] == "python":
+        text = "".join(path.read_text(encoding="utf-8") for path in sources(words))
+        return set(re.findall(r'"(--?[a-z][\w-]*)"', text)) | {"-m"}
     root = typer.main.get_command(app)
-    for kind, block in blocks(page):
-        for words in commands(block) if kind == "sh" else ():
-            context = root.make_context("plugplay", [], resilient_parsing=True)
-            command = root.get_command(context, words[0])
-            assert command is not None, words
-            known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-            options = {word.partition("=")[0] for word in words[1:] if re.match(r"--?[A-Za-z]", word)}
-            assert options <= known | {"--help", "-h"}, f"plugplay {' '.join(words)}"
+    context = root.make_context("plugplay", [], resilient_parsing=True)
+    command = root.get_command(context, words[1]) if not words[1].startswith("-") else root
+    assert command is not None or words[1].isupper(), words
+    parameters = () if command is None else command.params
+    return {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
+
+
+@pytest.mark.parametrize("path", snippets.pages(), ids=lambda path: path.name)
+def test_commands_are_understood(path):
+    for words in commands(path):
+        assert options(words[1:]) <= known(words) | {"--help", "-h"}, " ".join(words)
 
 
 def test_the_reference_lists_every_public_name():
