@@ -1,6 +1,7 @@
 """PSNR and time of the built-in denoisers, and ratios against scikit-image and OpenCV.
 
 Run with ``python benchmarks/denoisers.py [--json FILE] [--repeats N] [NAME ...]``. It needs the extra ``bench``.
+``--held-out [--images FOLDER]`` compares BM3D and the network (extra ``net``) on photographs that training never saw.
 
 Every peer gets the noise level too. Its own strength is chosen, at each noise level, as the one with the best PSNR on
 the very image of the benchmark: an advantage over ours, whose rule is fixed. Times are minima over repeats, measured
@@ -21,6 +22,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import skimage
+from network import denoising
 from numpy.typing import NDArray
 from skimage import data
 from skimage.restoration import (
@@ -197,7 +199,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(CLASSICAL))
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--held-out", action="store_true", help="BM3D and the network on photographs it never saw")
+    parser.add_argument("--images", type=Path, help="with --held-out: a folder with further images, taken as gray")
     arguments = parser.parse_args()
+    if arguments.held_out:
+        for line in denoising(arguments.images):
+            print(line, flush=True)
+        return
 
     versions = {"plugplay": pp.__version__, "scikit-image": skimage.__version__, "OpenCV": cv2.__version__}
     print(", ".join(f"{library} {version}" for library, version in versions.items()))

@@ -84,7 +84,7 @@ SOURCES = {
 def available(*, download: bool = True) -> tuple[str, ...]:
     """Return the names of the images that can be had here."""
     try:
-        photographs = bool(_photograph("Kleiber", download))
+        photographs = bool(photograph("Kleiber", download))
     except (OSError, urllib.error.URLError):
         photographs = False
     return tuple(name for name, source in SOURCES.items() if photographs or not source.debian)
@@ -94,7 +94,7 @@ def crop(name: str, size: int) -> NDArray[np.float64]:
     """Return a square of an image on [0, 1], gray or colour."""
     source = SOURCES[name]
     if source.debian:
-        whole = Image.open(io.BytesIO(_photograph(source.file, False))).reduce(REDUCTION)
+        whole = Image.open(io.BytesIO(photograph(source.file, False))).reduce(REDUCTION)
     else:
         whole = Image.open(Path(skimage.__file__).parent / "data" / source.file)
     pixels = np.asarray(whole.convert("RGB" if source.colour else "L"), np.float64) / 255
@@ -123,8 +123,8 @@ def filled(image: NDArray[np.float64], observed: NDArray[np.bool_] | None) -> ND
     return image[tuple(nearest)]
 
 
-def _photograph(beginning: str, download: bool) -> bytes:
-    """Return the bytes of a photograph, from the cache or from its package."""
+def photograph(beginning: str, download: bool) -> bytes:
+    """Return the bytes of the photograph whose name begins so, from the cache or from its package."""
     folder = user_cache_path("plugplay") / "benchmarks" / "photographs"
     found = sorted(folder.rglob(f"{beginning}*.jpg"))
     if not found and download:

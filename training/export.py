@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from safetensors.numpy import save
 
-from plugplay.denoisers.net import module
+from plugplay.denoisers.net import facts
 from training.train import CHECKPOINT, Trainer
 
 __all__ = ["build_graph", "export", "main"]
 
-FOLDER = Path(module.__file__).parent
-WEIGHTS, GRAPH = "weights.safetensors", "graph.onnx"
+FOLDER = facts.FOLDER
+WEIGHTS, GRAPH = facts.WEIGHTS.name, facts.GRAPH.name
 OPSET, IR_VERSION = 17, 8  # what ONNX Runtime 1.15 and later read
 
 
@@ -40,41 +40,28 @@ class Graph:
         return output
 
     def convolution(self, name: str, x: str) -> str:
-        """Apply ``name.weight``: with a 3 x 3 kernel the size stays, with 2 x 2 it is halved."""
-        size = self.weights[f"{name}.weight"].shape[-1]
-        weight = self.node("Cast", f"{name}.weight", to=TensorProto.FLOAT)
-        margin, stride = (1, 1) if size == 3 else (0, size)
-        return self.node("Conv", x, weight, kernel_shape=[size] * 2, pads=[margin] * 4, strides=[stride] * 2)
-
-    def blocks(self, name: str, count: int, x: str) -> str:
-        """Apply residual blocks."""
-        for index in range(count):
-            inner = self.node("Relu", self.convolution(f"{name}.{index}.first", x))
-            x = self.node("Add", x, self.convolution(f"{name}.{index}.second", inner))
-        return x
-
-    def doubled(self, name: str, x: str) -> str:
-        """Double the resolution."""
-        return self.node("DepthToSpace", self.convolution(name, x), blocksize=2)
+        """Apply ``name.weight`` and ``name.bias``; the size stays."""
+        weight, bias = (self.node("Cast", f"{name}.{part}", to=TensorProto.FLOAT) for part in ("weight", "bias"))
+        return self.node("Conv", x, weight, bias, kernel_shape=[3, 3], pads=[1] * 4)
 
 
 def build_graph(weights: dict[str, NDArray[np.float16]]) -> list[onnx.NodeProto]:
-    """Return the nodes from ``image`` and ``switches`` to ``noise``."""
+    """Return the nodes from ``rest``, ``pilot`` and ``facts`` to ``correction``."""
     graph = Graph(weights)
-    fine_blocks, middle_blocks, coarse_blocks = module.BLOCKS
-    small = graph.node("SpaceToDepth", "image", blocksize=2)
-    # The switches become two planes of the size of the packed image.
+    margin = [facts.SMOOTHING // 2] * 4
+    mean = graph.node("AveragePool", "pilot", kernel_shape=[facts.SMOOTHING] * 2, pads=margin)
+    detail = graph.node("Asinh", graph.node("Sub", "pilot", mean))
+    small = graph.node("SpaceToDepth", graph.node("Concat", "rest", detail, axis=1), blocksize=2)
+    # The facts become planes of the size of the packed image.
     size = graph.node("Shape", small, start=2)
-    maps = graph.node("Expand", "switches", graph.node("Concat", "ones", size, axis=0))
-    features = graph.convolution("head", graph.node("Concat", small, maps, axis=1))
-    fine = graph.blocks("down_fine", fine_blocks, features)
-    middle = graph.blocks("down_middle", middle_blocks, graph.convolution("halve_fine", fine))
-    coarse = graph.blocks("bottom", coarse_blocks, graph.convolution("halve_middle", middle))
-    middle = graph.blocks("up_middle", middle_blocks, graph.node("Add", middle, graph.doubled("double_middle", coarse)))
-    fine = graph.blocks("up_fine", fine_blocks, graph.node("Add", fine, graph.doubled("double_fine", middle)))
-    ratio = graph.node("Div", graph.doubled("tail", fine), "bound")
+    maps = graph.node("Expand", "facts", graph.node("Concat", "ones", size, axis=0))
+    x = graph.node("Relu", graph.convolution("head", graph.node("Concat", small, maps, axis=1)))
+    for index in range(facts.BLOCKS):
+        inner = graph.node("Relu", graph.convolution(f"body.{index}.first", x))
+        x = graph.node("Add", x, graph.convolution(f"body.{index}.second", inner))
+    ratio = graph.node("Div", graph.node("DepthToSpace", graph.convolution("tail", x), blocksize=2), "bound")
     last = graph.node("Mul", graph.node("Tanh", ratio), "bound")
-    return [*graph.nodes, helper.make_node("Identity", [last], ["noise"])]
+    return [*graph.nodes, helper.make_node("Identity", [last], ["correction"])]
 
 
 def export(tensors: dict[str, torch.Tensor], folder: Path) -> None:
@@ -86,13 +73,14 @@ def export(tensors: dict[str, torch.Tensor], folder: Path) -> None:
         build_graph(weights),
         "plugplay",
         [
-            helper.make_tensor_value_info("image", TensorProto.FLOAT, planes),
-            helper.make_tensor_value_info("switches", TensorProto.FLOAT, ["batch", 2, 1, 1]),
+            helper.make_tensor_value_info("rest", TensorProto.FLOAT, planes),
+            helper.make_tensor_value_info("pilot", TensorProto.FLOAT, planes),
+            helper.make_tensor_value_info("facts", TensorProto.FLOAT, ["batch", 3, 1, 1]),
         ],
-        [helper.make_tensor_value_info("noise", TensorProto.FLOAT, planes)],
+        [helper.make_tensor_value_info("correction", TensorProto.FLOAT, planes)],
         [
             helper.make_tensor("ones", TensorProto.INT64, [2], [1, 1]),
-            helper.make_tensor("bound", TensorProto.FLOAT, [], [module.BOUND]),
+            helper.make_tensor("bound", TensorProto.FLOAT, [], [facts.BOUND]),
             *_pointers(content),
         ],
     )
@@ -122,7 +110,7 @@ def main() -> None:
     trainer.restore(CHECKPOINT)
     export(trainer.average.state_dict(), FOLDER)
     size = sum((FOLDER / name).stat().st_size for name in (WEIGHTS, GRAPH))
-    print(f"step {trainer.step}: {size / 1e6:.2f} MB in {FOLDER}")
+    print(f"step {trainer.step}: {size / 1e3:.0f} kB in {FOLDER}")
 
 
 if __name__ == "__main__":

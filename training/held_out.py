@@ -1,11 +1,11 @@
-"""The photographs that training never sees, and how results on them are scored."""
+"""The photographs that training never sees, and the noise that results on them are scored with."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEVELS", "crops", "gray", "psnr", "with_noise"]
+__all__ = ["LEVELS", "crops", "gray", "with_noise"]
 
 LEVELS = (15, 25, 50)
 CROP = 256
@@ -23,11 +23,6 @@ def crops(held_out: dict[str, NDArray[np.uint16]]) -> list[NDArray[np.float32]]:
         top, left = ((side - CROP) // 2 for side in image.shape[:2])
         found.append(image[top : top + CROP, left : left + CROP].astype(np.float32) / np.float32(65535))
     return found
-
-
-def psnr(found: NDArray[np.float32], clean: NDArray[np.float32]) -> float:
-    """Return the peak signal-to-noise ratio in dB."""
-    return float(-10 * np.log10(np.mean((found.astype(np.float64) - clean) ** 2)))
 
 
 def with_noise(clean: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:

@@ -30,14 +30,13 @@ def nearest_orthogonal(matrix: Tensor) -> Tensor:
     True
     """
     a, b, c = NEWTON_SCHULZ
-    x = matrix.bfloat16()
-    x = x / (x.norm() + 1e-7)
+    x = matrix / (matrix.norm() + 1e-7)
     flip = x.shape[0] > x.shape[1]
     x = x.T if flip else x
     for _ in range(ITERATIONS):
         gram = x @ x.T
         x = a * x + (b * gram + c * gram @ gram) @ x
-    return (x.T if flip else x).to(matrix.dtype)
+    return x.T if flip else x
 
 
 class Mixed(torch.optim.Optimizer):
@@ -80,11 +79,11 @@ class Mixed(torch.optim.Optimizer):
 
 def optimizer_for(network: nn.Module) -> Mixed:
     """Return the optimiser of all weights of a network with `head` and `tail`."""
-    ends = {"head.weight", "tail.weight"}
     weights = dict(network.named_parameters())
+    hidden = {name for name in weights if name.startswith("body.") and name.endswith(".weight")}
     return Mixed(
         [
-            {"params": [weights[name] for name in weights if name not in ends], "muon": True, "base_lr": MUON_RATE},
-            {"params": [weights[name] for name in weights if name in ends], "muon": False, "base_lr": ADAM_RATE},
+            {"params": [weights[name] for name in weights if name in hidden], "muon": True, "base_lr": MUON_RATE},
+            {"params": [weights[name] for name in weights if name not in hidden], "muon": False, "base_lr": ADAM_RATE},
         ]
     )

@@ -1,113 +1,101 @@
-"""Batches of noisy patches, each a pure function of the seed and the step, so that training resumes exactly."""
+"""Batches of patches, each a pure function of the seed and the step, so that training resumes exactly."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.denoisers.net.opponent import to_opponent
+from plugplay.denoisers.net.facts import level_of
+from training.pilots import Pairs
 
 __all__ = ["Batch", "Patches"]
 
-GRAY_SHARE = 0.5
-# Noise levels in units of 1/255: most of them uniform, some low ones, logarithmic, for the end of a restoration, and
-# some high ones for its beginning.
-MIN_LEVEL, MAX_LEVEL = 1.0, 60.0
-LOW_SHARE, LOW_LIMIT = 0.3, 15.0
-HIGH_SHARE, HIGH_LIMIT = 0.08, 150.0
+# BM3D's mean squared error in units of sigma², below which a square does not count more.
+MIN_ERROR = 0.012
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Clean patches, unit noise and levels, as the network takes them.
+    """What the network takes, what it should find, and how much each patch counts.
 
     Attributes
     ----------
-    clean, noise : float32, (N, 3, H, W)
-        Luminance and chrominance; for gray patches, both chrominances are zero.
-    switches : float32, (N, 2, 1, 1)
-        1 if luminance and chrominance have noise; the second is 0 for gray patches.
-    sigma : float32, (N, 1, 1, 1)
-        The noise level of the image.
+    rest, detail, error : float32, (N, 3, H, W)
+        Noisy image minus pilot, pilot minus its local mean, clean image minus pilot, in units of sigma.
+    facts : float32, (N, 3, 1, 1)
+        Coloured or not, within a restoration or not, noise level.
+    weight : float32, (N, 1, 1, 1)
+        One over the squared error of BM3D over the square that the patch is from, so that every square counts alike.
     """
 
-    clean: NDArray[np.float32]
-    noise: NDArray[np.float32]
-    switches: NDArray[np.float32]
-    sigma: NDArray[np.float32]
+    rest: NDArray[np.float32]
+    detail: NDArray[np.float32]
+    error: NDArray[np.float32]
+    facts: NDArray[np.float32]
+    weight: NDArray[np.float32]
 
 
 class Patches:
-    """Draw batches from prepared images.
+    """Draw batches from pairs, turned and mirrored.
 
     Parameters
     ----------
-    images : list of uint16 arrays, (H, W, 3)
-        What `training.photographs` prepared. Each is drawn with a probability in proportion to the root of its area.
+    pairs : list of Pairs
+        What `training.pilots` prepared.
     seed : int
         Where chance begins.
     size, count : int
         Side of a patch, number of patches in a batch.
     """
 
-    def __init__(self, images: list[NDArray[np.uint16]], *, seed: int, size: int, count: int) -> None:
-        self.images, self.seed, self.size, self.count = images, seed, size, count
-        weights = np.sqrt([image.shape[0] * image.shape[1] for image in images])
-        self.shares = weights / weights.sum()
+    def __init__(self, pairs: list[Pairs], *, seed: int, size: int, count: int) -> None:
+        self.pairs, self.seed, self.size, self.count = pairs, seed, size, count
+        self.weights = [_weights(chunk) for chunk in pairs]
 
     def batch(self, step: int) -> Batch:
         """Return the batch of one step."""
         rng = np.random.default_rng([self.seed, step])
-        patches = np.stack([_toned(self._patch(rng), rng) for _ in range(self.count)])
-        gray = rng.random(self.count) < GRAY_SHARE
-        clean = to_opponent(patches - np.float32(0.5))
-        clean[gray] = 0
-        for index in np.flatnonzero(gray):
-            clean[index, 0] = np.tensordot(_gray_weights(rng), patches[index], 1) - 0.5
-        noise = rng.standard_normal(clean.shape, np.float32)
-        noise[gray, 1:] = 0
-        switches = np.stack([np.ones(self.count), ~gray], axis=1).astype(np.float32)
-        return Batch(clean, noise, switches[..., None, None], _sigmas(rng, self.count)[:, None, None, None])
+        rows = [self._patch(rng) for _ in range(self.count)]
+        return Batch(*(np.stack(column) for column in zip(*rows, strict=True)))
 
-    def _patch(self, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return the livelier of two places in one photograph: flat ones are soon learned."""
-        image = self.images[rng.choice(len(self.images), p=self.shares)]
-        places = [self._place(image, rng) for _ in range(2)]
-        return max(places, key=lambda place: float(np.abs(np.diff(place[1], axis=1)).mean()))
+    def _patch(self, rng: np.random.Generator) -> tuple[NDArray[np.float32], ...]:
+        number = int(rng.integers(len(self.pairs)))
+        chunk = self.pairs[number]
+        index = int(rng.integers(len(chunk.sigma)))
+        sigma = float(chunk.sigma[index])
+        # Two pixels more on each side, for the local mean.
+        top, left = (int(rng.integers(0, side - self.size - 4 + 1)) for side in chunk.pilot.shape[2:])
+        turns, mirrored = int(rng.integers(4)), rng.random() < 0.5
 
-    def _place(self, image: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float32]:
-        top, left = (int(rng.integers(0, side - self.size + 1)) for side in image.shape[:2])
-        patch = image[top : top + self.size, left : left + self.size].astype(np.float32) / np.float32(65535)
-        return patch.transpose(2, 0, 1)
+        def cut(planes: NDArray[np.float16]) -> NDArray[np.float32]:
+            patch = planes[:, top : top + self.size + 4, left : left + self.size + 4].astype(np.float32)
+            patch = np.rot90(patch, turns, axes=(1, 2))
+            return patch[:, ::-1] if mirrored else patch
 
-
-def _toned(patch: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Turn, mirror, permute the colours, invert, change contrast, brightness and saturation."""
-    patch = np.rot90(patch, int(rng.integers(4)), axes=(1, 2))
-    if rng.random() < 0.5:
-        patch = patch[:, ::-1]
-    patch = patch[rng.permutation(3)]
-    if rng.random() < 0.25:
-        patch = 1 - patch
-    if rng.random() < 0.5:
-        mean = patch.mean(axis=0, keepdims=True)
-        patch = mean + np.float32(rng.uniform(0.3, 1.3)) * (patch - mean)
-        patch = 0.5 + np.float32(rng.uniform(0.5, 1.3)) * (patch - 0.5) + np.float32(rng.uniform(-0.15, 0.15))
-        patch = np.clip(patch, 0, 1)
-    return np.ascontiguousarray(patch, np.float32)
+        inner = (slice(None), slice(2, -2), slice(2, -2))
+        pilot = cut(chunk.pilot[index])
+        detail = (pilot[inner] - _means(pilot)) / np.float32(sigma)
+        facts = np.array([chunk.colour[index], chunk.restoration[index], level_of(sigma)], np.float32)
+        return (
+            np.ascontiguousarray(cut(chunk.rest[index])[inner]),
+            np.ascontiguousarray(detail),
+            np.ascontiguousarray(cut(chunk.error[index])[inner]),
+            facts[:, None, None],
+            self.weights[number][index].reshape(1, 1, 1),
+        )
 
 
-def _gray_weights(rng: np.random.Generator) -> NDArray[np.float32]:
-    return rng.dirichlet((1.5, 1.5, 1.5)).astype(np.float32)
+def _means(planes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the mean over 5 x 5 pixels, where they all are there."""
+    rows: NDArray[np.float32] = np.sum([planes[:, k : planes.shape[1] - 4 + k] for k in range(5)], axis=0)
+    both: NDArray[np.float32] = np.sum([rows[:, :, k : planes.shape[2] - 4 + k] for k in range(5)], axis=0)
+    return both / np.float32(25)
 
 
-def _sigmas(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
-    uniform = rng.uniform(MIN_LEVEL, MAX_LEVEL, count)
-    low = np.exp(rng.uniform(np.log(MIN_LEVEL), np.log(LOW_LIMIT), count))
-    high = rng.uniform(MAX_LEVEL, HIGH_LIMIT, count)
-    share = rng.random(count)
-    levels = np.where(share < LOW_SHARE, low, np.where(share > 1 - HIGH_SHARE, high, uniform))
-    return (levels / 255).astype(np.float32)
+def _weights(pairs: Pairs) -> NDArray[np.float32]:
+    """Return one over the squared error of each square, per channel."""
+    errors = np.array([np.square(square, dtype=np.float32).sum() / square[0].size for square in pairs.error])
+    channels = np.where(pairs.colour, 3, 1)
+    return (1 / np.maximum(errors, MIN_ERROR * channels)).astype(np.float32)

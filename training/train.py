@@ -20,20 +20,20 @@ from torch import Tensor
 
 from plugplay.denoisers.net.module import Network
 from training.held_out import LEVELS
-from training.judging import judge
+from training.judging import held_out_pairs, judge
 from training.optimizer import optimizer_for
 from training.patches import Batch, Patches
-from training.photographs import Material, cache_folder, load
+from training.photographs import cache_folder, load
+from training.pilots import Pairs, load_pairs
 
 __all__ = ["CHECKPOINT", "CURVE", "Trainer", "main"]
 
-FOLDER = Path(__file__).parent / "checkpoints"
-CHECKPOINT, CURVE = FOLDER / "net.pt", FOLDER / "curve.csv"
-SIZE, COUNT = 64, 8
+CHECKPOINT, CURVE = cache_folder() / "net.pt", Path(__file__).parent / "curve.csv"
+SIZE, COUNT = 48, 8
 WARM_UP, SLOWING = 200, 1000
 # The average reaches back over about a tenth of all steps: its weight for step t grows as t to this power.
 AVERAGING_POWER = 9
-SAVE_SECONDS, JUDGE_STEPS = 180, 500
+SAVE_SECONDS, JUDGE_STEPS = 60, 250
 COLUMNS = ["step", "cpu seconds", "loss"] + [f"{kind} {level}" for kind in ("gray", "colour") for level in LEVELS]
 
 
@@ -101,21 +101,14 @@ class Trainer:
 
 
 def loss_of(network: Network, batch: Batch) -> Tensor:
-    r"""Return the mean absolute error of the noise in units of sigma, weighted so that every sigma counts alike.
-
-    The error that remains is about :math:`\sigma / \sqrt{1 + 92\,\sigma}` on photographs.
-    """
-    clean, noise, switches, sigma = (
-        torch.from_numpy(array) for array in (batch.clean, batch.noise, batch.switches, batch.sigma)
+    """Return the squared error relative to BM3D's: 1 where the network corrects nothing, less where it helps."""
+    rest, detail, error, facts, weight = (
+        torch.from_numpy(array) for array in (batch.rest, batch.detail, batch.error, batch.facts, batch.weight)
     )
-    # The first layer sees the whole range of an image at low noise, for which the mantissa of bfloat16 is too short.
-    features = network.features(clean / sigma + noise, switches).contiguous(memory_format=torch.channels_last)
-    with torch.autocast("cpu", torch.bfloat16):
-        found = network.body(features)
-    errors = (found.float() - noise).abs().mean(dim=(2, 3)) * (1 + 92 * sigma[:, 0, 0]).sqrt()
-    luminance, chrominance = errors[:, 0], errors[:, 1:].sum(dim=1)
-    coloured = switches[:, 1, 0, 0]
-    return ((luminance + coloured * chrominance) / (1 + 2 * coloured)).mean()
+    # BM3D leaves a gray image's chrominances at zero; what the network says of them is not looked at.
+    kept = torch.cat([torch.ones_like(facts[:, :1]), facts[:, :1], facts[:, :1]], dim=1)
+    errors = (kept * (network(rest, detail, facts) - error).square()).sum(dim=1, keepdim=True).mean(dim=(2, 3))
+    return (errors * weight[:, 0, 0]).mean()
 
 
 class Curve:
@@ -147,15 +140,16 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
-    material = load(cache_folder())
-    patches = Patches(list(material.training.values()), seed=options.seed, size=SIZE, count=COUNT)
+    folder = cache_folder()
+    patches = Patches(load_pairs(folder, seed=options.seed), seed=options.seed, size=SIZE, count=COUNT)
+    held_out = held_out_pairs(folder, load(folder).held_out)
     trainer = Trainer.new(options.seed)
     if options.resume:
         trainer.restore(CHECKPOINT)
-    train(trainer, patches, material, minutes=options.minutes, steps=options.steps)
+    train(trainer, patches, held_out, minutes=options.minutes, steps=options.steps)
 
 
-def train(trainer: Trainer, patches: Patches, material: Material, *, minutes: float, steps: int | None) -> None:
+def train(trainer: Trainer, patches: Patches, held_out: Pairs, *, minutes: float, steps: int | None) -> None:
     """Take steps until time is up, judging and saving now and then."""
     curve = Curve(CURVE, step=trainer.step)
     begin = saved = time.monotonic()
@@ -165,7 +159,7 @@ def train(trainer: Trainer, patches: Patches, material: Material, *, minutes: fl
         losses.append(trainer.take(patches.batch(trainer.step)))
         trainer.cpu_seconds = before + time.process_time() - cpu
         if trainer.step % JUDGE_STEPS == 0:
-            scores = judge(trainer.average, material.held_out)
+            scores = judge(trainer.average, held_out)
             row = [str(trainer.step), f"{trainer.cpu_seconds:.0f}", f"{np.mean(losses):.4f}"]
             curve.add(row + [f"{score:.3f}" for score in scores])
             losses.clear()

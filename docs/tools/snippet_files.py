@@ -45,10 +45,7 @@ import zarr
 if not __import__("os").path.exists("slide.zarr"):
     zarr.create_array("slide.zarr", data=camera.astype(np.float32), chunks=(32, 32))
 """,
-    "training.md": """
-import torch
-noisy, y, kernel, batch = camera, camera, pp.kernels.box(3), torch.rand(1, 1, 32, 32)
-""",
+    "training.md": "noisy, y, kernel = camera, camera, pp.kernels.box(3)",
     "bm3d.md": "noisy, sigma = camera + 0.1 * np.random.default_rng(0).standard_normal(camera.shape), 0.1",
     "bring-your-own-denoiser.md": """
 try:

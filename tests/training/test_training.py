@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import uniform_filter
 
 torch = pytest.importorskip("torch")
 
 from training.leaves import dead_leaves  # noqa: E402
 from training.optimizer import nearest_orthogonal  # noqa: E402
 from training.patches import Patches  # noqa: E402
-from training.train import Curve, Trainer  # noqa: E402
+from training.pilots import drawn  # noqa: E402
+from training.train import Curve, Trainer, loss_of  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -21,10 +23,16 @@ def one_thread():
 
 
 @pytest.fixture(scope="module")
-def patches():
+def pairs():
     rng = np.random.default_rng(0)
-    leaves = [dead_leaves(64, rng.random((20, 3)), rng, leaves=60) for _ in range(2)]
-    return Patches([np.rint(65535 * image).astype(np.uint16) for image in leaves], seed=3, size=16, count=2)
+    leaves = [dead_leaves(256, rng.random((20, 3)), rng, leaves=200) for _ in range(2)]
+    images = [np.rint(65535 * image).astype(np.uint16) for image in leaves]
+    return drawn(images, 0, seed=3, count=3, workers=1), drawn(images, 0, seed=3, count=3, workers=2)
+
+
+@pytest.fixture(scope="module")
+def patches(pairs):
+    return Patches([pairs[0]], seed=3, size=16, count=2)
 
 
 def weights(trainer):
@@ -51,23 +59,69 @@ def test_the_first_hundred_steps_are_bit_identical_even_if_interrupted(patches, 
 
 def test_another_seed_is_another_run(patches):
     assert not np.array_equal(weights(Trainer.new(3)), weights(Trainer.new(4)))
-    other = Patches(patches.images, seed=4, size=16, count=2)
-    assert not np.array_equal(other.batch(0).noise, patches.batch(0).noise)
+    other = Patches(patches.pairs, seed=4, size=16, count=2)
+    assert not np.array_equal(other.batch(0).rest, patches.batch(0).rest)
 
 
-def test_batches_have_the_noise_they_claim(patches):
-    batches = [patches.batch(step) for step in range(200)]
-    gray = np.concatenate([batch.switches[:, 1, 0, 0] == 0 for batch in batches])
-    clean, noise, sigma = (
-        np.concatenate([getattr(batch, name) for batch in batches]) for name in ("clean", "noise", "sigma")
+def test_training_begins_at_bm3d(patches):
+    """The loss is BM3D's squared error over its mean over the square, which a network of zeros leaves as it is."""
+    batch = patches.batch(0)
+    expected = np.mean(
+        batch.weight[:, 0, 0, 0] * np.square(batch.error, dtype=np.float64).sum(axis=1).mean(axis=(1, 2))
     )
-    assert 0.35 < gray.mean() < 0.65
-    assert not clean[gray, 1:].any()
+    assert float(loss_of(Trainer.new(0).network, batch).detach()) == pytest.approx(expected, rel=1e-5)
+
+
+def test_pairs_are_what_bm3d_makes_of_noise(pairs):
+    """Noisy = pilot + sigma rest and clean = pilot + sigma error: their difference is unit noise."""
+    first, again = pairs
+    np.testing.assert_array_equal(first.rest, again.rest)
+    noise = first.rest.astype(np.float64) - first.error
+    gray = ~first.colour
+    assert gray.any()
+    assert first.colour.any()
     assert not noise[gray, 1:].any()
-    assert noise[~gray].std() == pytest.approx(1, abs=0.01)
-    assert np.abs(clean[gray, 0]).max() <= 0.5 + 1e-6
-    assert sigma.min() >= 1 / 255
-    assert (sigma > 60 / 255).mean() < 0.2
+    assert noise[first.colour].std() == pytest.approx(1, abs=0.01)
+    assert noise[gray, 0].std() == pytest.approx(1, abs=0.02)
+    left = np.square(first.error.astype(np.float64)).mean(axis=(2, 3))[:, 0]
+    assert (left < 0.8).all()
+
+
+def test_patches_are_cut_from_one_place_of_a_pair(patches):
+    """Detail is the pilot minus its mean over 5 x 5 pixels, also where a patch ends."""
+    chunk = patches.pairs[0]
+    details = [uniform_filter(square.astype(np.float64), (0, 5, 5)) for square in chunk.pilot]
+    details = [(square - mean) / s for square, mean, s in zip(chunk.pilot, details, chunk.sigma, strict=True)]
+    batch = patches.batch(1)
+    for rest, detail, error in zip(batch.rest, batch.detail, batch.error, strict=True):
+        places = [
+            (index, turns, mirrored)
+            for index in range(len(chunk.sigma))
+            for turns in range(4)
+            for mirrored in (False, True)
+            if _position(_turned(chunk.rest[index], turns, mirrored), rest) is not None
+        ]
+        ((index, turns, mirrored),) = places
+        top, left = _position(_turned(chunk.rest[index], turns, mirrored), rest)
+        window = (slice(None), slice(top, top + 16), slice(left, left + 16))
+        np.testing.assert_allclose(
+            detail, _turned(details[index], turns, mirrored)[window], atol=1e-3 / chunk.sigma[index]
+        )
+        np.testing.assert_array_equal(error, _turned(chunk.error[index], turns, mirrored)[window])
+
+
+def _turned(planes, turns, mirrored):
+    planes = np.rot90(planes, turns, axes=(1, 2))
+    return planes[:, ::-1] if mirrored else planes
+
+
+def _position(planes, patch):
+    """Return where a patch lies in a plane, by the values of its first row, or None."""
+    starts = np.argwhere(planes[0] == patch[0, 0, 0].astype(np.float16))
+    for top, left in starts:
+        if np.array_equal(planes[:, top : top + 16, left : left + 16].astype(np.float32), patch):
+            return int(top), int(left)
+    return None
 
 
 def test_resuming_drops_the_rows_after_the_checkpoint(tmp_path):

@@ -74,7 +74,7 @@ BUILT_IN: Mapping[str, DenoiserInfo] = {
         _built_in("dncnn", "DnCNN, your weights", "learned.published:dncnn", "slow", "joint", "torch"),
         _built_in("ffdnet", "FFDNet, your weights", "learned.published:ffdnet", "slow", "joint", "torch"),
         _built_in("drunet", "DRUNet, your weights", "learned.published:drunet", "slow", "joint", "torch"),
-        _built_in("net", "a small network, experimental: below BM3D so far", "net:Net", "slow", "joint", "net"),
+        _built_in("net", "BM3D, corrected by a small network", "net:Net", "slow", "joint", "net"),
     )
 }
 

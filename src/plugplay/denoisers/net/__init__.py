@@ -1,4 +1,4 @@
-"""A small network that comes with plugplay: gray and colour, any noise level, run by ONNX Runtime."""
+"""BM3D, corrected by a small network: gray and colour, any noise level, run by ONNX Runtime."""
 
 from plugplay.denoisers.net.denoiser import Net
 

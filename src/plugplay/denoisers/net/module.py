@@ -5,16 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, cat, nn
 
-from plugplay.denoisers.net.denoiser import MIDDLE, MULTIPLE, strength
+from plugplay.denoisers.net.facts import BLOCKS, BOUND, SMOOTHING, WEIGHTS, WIDTH, level_of, strength
 from plugplay.denoisers.net.opponent import OPPONENT
-from plugplay.denoisers.net.runtime import WEIGHTS
 
-__all__ = ["BLOCKS", "BOUND", "WIDTHS", "Network", "TorchNet"]
-
-WIDTHS = (48, 96, 128)
-BLOCKS = (1, 1, 2)
-# No pixel of luminance or chrominance moves by more than this many standard deviations of the noise.
-BOUND = 4.0
+__all__ = ["Network", "TorchNet", "detail_of"]
 
 
 class Block(nn.Module):
@@ -22,9 +16,10 @@ class Block(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.first = nn.Conv2d(width, width, 3, padding=1, bias=False)
-        self.second = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.first = nn.Conv2d(width, width, 3, padding=1)
+        self.second = nn.Conv2d(width, width, 3, padding=1)
         nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the sum."""
@@ -32,61 +27,44 @@ class Block(nn.Module):
 
 
 class Network(nn.Module):
-    r"""Estimate the noise in one luminance and two chrominances, in units of its standard deviation.
+    r"""Estimate what BM3D has missed in one luminance and two chrominances, in units of the noise.
 
-    A U-shaped network of residual blocks at a half, a quarter and an eighth of the resolution, without biases:
+    With the noisy image y, BM3D's estimate b of it, and its local mean m,
 
-    .. math:: n = L \tanh(f(x / \sigma, s) / L), \qquad D_\sigma(x) = x - \sigma n, \qquad L = 4.
+    .. math::
 
-    Dividing by sigma makes the denoiser equivariant to scale, :math:`D_{a\sigma}(a x) = a D_\sigma(x)`, and the
-    hyperbolic tangent makes it bounded, :math:`|D_\sigma(x) - x| \le L \sigma`, whatever the weights.
+        c = L \tanh\bigl(f\bigl((y - b) / \sigma,\ \operatorname{asinh}((b - m) / \sigma),\ s\bigr) / L\bigr),
+        \qquad D_\sigma(y) = b + \sigma c, \qquad L = 2,
 
-    Its input is ``(N, 3, H, W)``, luminance and chrominances in an orthonormal basis, centred on zero and divided by
-    sigma, with H and W multiples of 8; and the switches s, ``(N, 2, 1, 1)``: 1 where luminance and chrominance have
-    noise, 0 where not. A gray image has chrominance zero without noise. Its output is n.
+    where f is a chain of residual blocks of 3x3 convolutions at half the resolution. The hyperbolic tangent bounds the
+    correction, :math:`|D_\sigma(y) - b| \le L \sigma`, whatever the weights; the last layer begins at zero, so that
+    training begins at BM3D.
+
+    Its inputs are y - b in units of sigma and b - m in units of sigma, ``(N, 3, H, W)`` in an orthonormal basis, with H
+    and W even, and three facts s, ``(N, 3, 1, 1)``: whether the image is coloured, whether BM3D works as it does within
+    a restoration, and the noise level. A gray image has chrominances zero. Its output is c.
 
     Examples
     --------
     >>> import torch
-    >>> Network()(torch.zeros(1, 3, 16, 24), torch.ones(1, 2, 1, 1)).shape
+    >>> Network()(torch.zeros(1, 3, 16, 24), torch.zeros(1, 3, 16, 24), torch.zeros(1, 3, 1, 1)).shape
     torch.Size([1, 3, 16, 24])
     """
 
     def __init__(self) -> None:
         super().__init__()
-        fine, middle, coarse = WIDTHS
-        self.head = nn.Conv2d(12 + 2, fine, 3, padding=1, bias=False)
-        self.down_fine = _blocks(fine, BLOCKS[0])
-        self.halve_fine = nn.Conv2d(fine, middle, 2, stride=2, bias=False)
-        self.down_middle = _blocks(middle, BLOCKS[1])
-        self.halve_middle = nn.Conv2d(middle, coarse, 2, stride=2, bias=False)
-        self.bottom = _blocks(coarse, BLOCKS[2])
-        self.double_middle = nn.Conv2d(coarse, 4 * middle, 1, bias=False)
-        self.up_middle = _blocks(middle, BLOCKS[1])
-        self.double_fine = nn.Conv2d(middle, 4 * fine, 1, bias=False)
-        self.up_fine = _blocks(fine, BLOCKS[0])
-        self.tail = nn.Conv2d(fine, 12, 3, padding=1, bias=False)
+        self.head = nn.Conv2d(24 + 3, WIDTH, 3, padding=1)
+        self.body = nn.Sequential(*(Block(WIDTH) for _ in range(BLOCKS)))
+        self.tail = nn.Conv2d(WIDTH, 12, 3, padding=1)
         nn.init.zeros_(self.tail.weight)
+        nn.init.zeros_(self.tail.bias)
 
-    def forward(self, image: Tensor, switches: Tensor) -> Tensor:
-        """Return the noise in units of its standard deviation."""
-        return self.body(self.features(image, switches))
-
-    def features(self, image: Tensor, switches: Tensor) -> Tensor:
-        """Return what the first layer makes of the image; training computes it in single precision."""
-        small = packed(image)
-        maps = switches.expand(small.shape[0], 2, small.shape[2], small.shape[3])
-        found: Tensor = self.head(cat([small, maps], dim=1))
-        return found
-
-    def body(self, features: Tensor) -> Tensor:
-        """Return what all other layers make of it."""
-        fine = self.down_fine(features)
-        middle = self.down_middle(self.halve_fine(fine))
-        coarse = self.bottom(self.halve_middle(middle))
-        middle = self.up_middle(middle + unpacked(self.double_middle(coarse)))
-        fine = self.up_fine(fine + unpacked(self.double_fine(middle)))
-        return BOUND * (unpacked(self.tail(fine)) / BOUND).tanh()
+    def forward(self, rest: Tensor, detail: Tensor, facts: Tensor) -> Tensor:
+        """Return the correction in units of sigma."""
+        small = packed(cat([rest, detail.asinh()], dim=1))
+        maps = facts.expand(small.shape[0], 3, small.shape[2], small.shape[3])
+        features = self.head(cat([small, maps], dim=1)).relu()
+        return BOUND * (unpacked(self.tail(self.body(features))) / BOUND).tanh()
 
 
 def packed(x: Tensor) -> Tensor:
@@ -103,46 +81,64 @@ def unpacked(x: Tensor) -> Tensor:
     return squares.permute(0, 3, 4, 1, 5, 2).reshape(count, channels // 4, 2 * height, 2 * width)
 
 
-def _blocks(width: int, count: int) -> nn.Sequential:
-    return nn.Sequential(*(Block(width) for _ in range(count)))
+def detail_of(pilot: Tensor) -> Tensor:
+    """Return the pilot minus its mean over 5 x 5 pixels, of those that are within the image."""
+    mean = nn.functional.avg_pool2d(pilot, SMOOTHING, 1, SMOOTHING // 2, count_include_pad=False)
+    return pilot - mean
 
 
 class TorchNet(nn.Module):
-    """The denoiser "net" in PyTorch, with the weights that come with plugplay; differentiable, on any device.
+    """The correction of the denoiser "net" in PyTorch, with the weights that come with plugplay; on any device.
 
-    Called with a batch ``(N, C, H, W)`` on the scale [0, 1], where C is 1 or 3, and one sigma.
+    Called with the noisy batch and BM3D's estimate of it, both ``(N, C, H, W)`` on the scale [0, 1], where C is 1 or 3,
+    and one sigma; differentiable in both.
+
+    Parameters
+    ----------
+    restoration : bool
+        Whether the estimate is that of BM3D within a restoration, ``BM3D(purpose="restoration")``, instead of
+        ``BM3D(stages=3)``.
 
     Examples
     --------
-    >>> TorchNet()(torch.full((1, 1, 13, 9), 0.5), 0.1).shape
+    >>> noisy = torch.full((1, 1, 13, 9), 0.5)
+    >>> TorchNet()(noisy, noisy, 0.1).shape
     torch.Size([1, 1, 13, 9])
     """
 
     basis: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, *, restoration: bool = False) -> None:
         super().__init__()
         from safetensors.torch import load_file
 
+        self.restoration = restoration
         self.network = Network()
         self.network.load_state_dict(load_file(WEIGHTS))
         self.register_buffer("basis", torch.from_numpy(OPPONENT).float(), persistent=False)
 
-    def forward(self, image: Tensor, sigma: float) -> Tensor:
-        """Return the image without its noise."""
-        if image.ndim != 4 or image.shape[1] not in (1, 3):
-            raise ValueError(f"the batch must have the shape (N, 1, H, W) or (N, 3, H, W); got {tuple(image.shape)}")
+    def forward(self, noisy: Tensor, pilot: Tensor, sigma: float) -> Tensor:
+        """Return the corrected estimate."""
+        if noisy.ndim != 4 or noisy.shape[1] not in (1, 3) or noisy.shape != pilot.shape:
+            raise ValueError(
+                "noisy and pilot must have one shape, (N, 1, H, W) or (N, 3, H, W); "
+                f"got {tuple(noisy.shape)} and {tuple(pilot.shape)}"
+            )
         gain = sigma * strength(sigma)
         if gain == 0:
-            return image
-        colour = image.shape[1] == 3
-        seen = (image - MIDDLE) / sigma
-        planes = torch.einsum("ij,njhw->nihw", self.basis, seen) if colour else nn.functional.pad(seen, (0,) * 5 + (2,))
-        rows, columns = image.shape[2:]
-        # Edges are repeated, since PyTorch reflects only as far as the image reaches.
-        padded = nn.functional.pad(planes, (0, -columns % MULTIPLE, 0, -rows % MULTIPLE), mode="replicate")
-        switches = torch.tensor([1.0, float(colour)], device=image.device).reshape(1, 2, 1, 1)
-        noise = self.network(padded, switches)[:, :, :rows, :columns]
-        noise = torch.einsum("ij,nihw->njhw", self.basis, noise) if colour else noise[:, :1]
-        power = noise.square().mean(dim=(1, 2, 3), keepdim=True)
-        return image - gain * noise / power.clamp(min=1).sqrt()
+            return pilot
+        colour = noisy.shape[1] == 3
+        rows, columns = noisy.shape[2:]
+        even = (0, columns % 2, 0, rows % 2)
+        rest, estimate = (
+            nn.functional.pad(self._planes(x, colour), even, mode="replicate") for x in (noisy - pilot, pilot)
+        )
+        facts = torch.tensor([float(colour), float(self.restoration), level_of(sigma)], device=noisy.device)
+        found = self.network(rest / sigma, detail_of(estimate) / sigma, facts.reshape(1, 3, 1, 1))[
+            :, :, :rows, :columns
+        ]
+        found = torch.einsum("ij,nihw->njhw", self.basis, found) if colour else found[:, :1]
+        return pilot + gain * found
+
+    def _planes(self, x: Tensor, colour: bool) -> Tensor:
+        return torch.einsum("ij,njhw->nihw", self.basis, x) if colour else nn.functional.pad(x, (0, 0, 0, 0, 0, 2))

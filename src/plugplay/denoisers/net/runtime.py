@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GRAPH", "WEIGHTS", "noise_in"]
+from plugplay.denoisers.net.facts import GRAPH
 
-FOLDER = Path(__file__).parent
-# The graph points into the weights, which PyTorch reads as well.
-GRAPH, WEIGHTS = FOLDER / "graph.onnx", FOLDER / "weights.safetensors"
+__all__ = ["correction"]
 
 
-def noise_in(image: NDArray[np.float32], *, colour: bool, workers: int) -> NDArray[np.float32]:
-    """Return the noise that the network sees in ``(3, H, W)``, luminance and chrominances in units of sigma."""
-    switches = np.array([1, colour], np.float32).reshape(1, 2, 1, 1)
-    (noise,) = _loaded(workers).run(["noise"], {"image": image[np.newaxis], "switches": switches})
-    found: NDArray[np.float32] = noise[0]
-    return found
+def correction(
+    rest: NDArray[np.float32], pilot: NDArray[np.float32], facts: tuple[float, float, float], *, workers: int
+) -> NDArray[np.float32]:
+    """Return what the network adds to the pilot, ``(3, H, W)`` in units of sigma, as its inputs are."""
+    told = np.array(facts, np.float32).reshape(1, 3, 1, 1)
+    inputs = {"rest": rest[np.newaxis], "pilot": pilot[np.newaxis], "facts": told}
+    (found,) = _loaded(workers).run(["correction"], inputs)
+    planes: NDArray[np.float32] = found[0]
+    return planes
 
 
 # Reading the graph takes longer than denoising a small image; what is kept is never changed.
