@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plugplay.arrays.checks import BoolArray, frozen
 from plugplay.noise.blocks import Blocks, quantisation_step, take_blocks
-from plugplay.noise.quiet import HIGH, quiet_power
+from plugplay.noise.quiet import HIGH, QuietHigh
 from plugplay.noise.stacks import stacked
 
 __all__ = ["NoiseCurve", "curve_of_blocks", "estimate_curve", "grows_with_signal"]
@@ -30,7 +30,7 @@ _MIN_SIGNIFICANCE = 4.0
 _MIN_NEGATIVE = 3.0
 _MIN_CONTRAST = 1.6  # of the variance between dark and bright places
 _DARK = 0.002
-_SHARE = 3  # which of the shares of quiet blocks
+_SHARE = 0.04  # of quiet blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +124,9 @@ def grows_with_signal(y: ArrayLike, *, mask: BoolArray | None = None, spatial_nd
 def curve_of_blocks(blocks: Blocks) -> NoiseCurve | None:
     """Fit the line to the blocks of an image, all channels together; None if there are too few."""
     curve = None
+    quiet = [QuietHigh.of(blocks.coefficients[:, c]) for c in range(blocks.means.shape[1])]
     for _ in range(_ROUNDS):  # again without what the first fit shows to be too close to clipping
-        levels, variances, weights = _points(blocks, curve)
+        levels, variances, weights = _points(blocks, quiet, curve)
         if levels.size < 3:
             return curve
         curve = _fit(levels, variances, weights, float(np.quantile(blocks.means, _DARK)))
@@ -133,7 +134,7 @@ def curve_of_blocks(blocks: Blocks) -> NoiseCurve | None:
 
 
 def _points(
-    blocks: Blocks, curve: NoiseCurve | None
+    blocks: Blocks, quiet: list[QuietHigh], curve: NoiseCurve | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return brightness, variance and the relative error of that for each bin of each channel."""
     points = []
@@ -145,17 +146,15 @@ def _points(
             # Photons end at 0 by themselves: there a mean close to the least value is no sign of clipping.
             dark = (mean - blocks.low[c] > margin) | (blocks.clipped[:, c] == 0)
             clear = dark & (blocks.high[c] - mean > margin) & (blocks.clipped[:, c] < 0.2)
-        coefficients, mean = blocks.coefficients[clear, c], mean[clear]
-        bins = min(_MAX_BINS, len(mean) // _MIN_BLOCKS)
-        for part in np.array_split(np.argsort(mean, kind="stable"), bins) if bins else []:
-            level, some = float(mean[part].mean()), coefficients[part, None]
+        clearly = np.flatnonzero(clear)
+        bins = min(_MAX_BINS, clearly.size // _MIN_BLOCKS)
+        for order in np.array_split(np.argsort(mean[clearly], kind="stable"), bins) if bins else []:
+            part = clearly[order]
+            level, uneven = float(mean[part].mean()), np.ones(part.size)
             if curve is not None:  # inside a bin, too, dark places must not count as quiet
                 uneven = curve.variance(mean[part]) / curve.variance(np.array(level))
-                some = some / np.sqrt(uneven)[:, None, None]
-            quiet = quiet_power(some, blocks.distinct)
-            k = _SHARE
-            power = float(quiet.mean[k, 0, HIGH].mean())
-            chosen = max(1.0, quiet.chosen[k] * min(1.0, 2 * blocks.distinct)) * np.count_nonzero(HIGH)
+            power, number = quiet[c].power(part, uneven, share=_SHARE)
+            chosen = max(1.0, number * min(1.0, 2 * blocks.distinct)) * np.count_nonzero(HIGH)
             points.append((level, power, math.sqrt(2 / chosen)))
     found = np.array(points).reshape(-1, 3)
     found = found[found[:, 1] > 0]

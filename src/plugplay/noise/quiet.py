@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plugplay.noise.blocks import SIDE
 
-__all__ = ["HIGH", "SHARES", "Plane", "Quiet", "growth", "judge", "quiet_power"]
+__all__ = ["HIGH", "SHARES", "Plane", "Quiet", "QuietHigh", "growth", "judge", "quiet_power"]
 
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 _TYPICAL = 2  # the share whose median is kept
@@ -85,6 +85,52 @@ def quiet_power(coefficients: NDArray[np.float64], distinct: float) -> Quiet:
             mean[k][:, target] = some[:number].mean(axis=0)
             median[k][:, target] = np.median(some[:number], axis=0) / _GAUSSIAN_MEDIAN if k == _TYPICAL else 0.0
     return Quiet(mean, median[_TYPICAL], chosen, distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class QuietHigh:
+    """The high frequencies of the quietest blocks alone, for parts of one image that are measured again and again.
+
+    Attributes
+    ----------
+    whole : array of shape (2, N)
+        The power of each block in its black and in its white coefficients.
+    high : array of shape (2, N)
+        The same of those with a high frequency.
+    """
+
+    whole: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, coefficients: NDArray[np.float64]) -> QuietHigh:
+        """Measure blocks whose coefficients are an array of shape (N, 64).
+
+        Examples
+        --------
+        >>> noise = np.random.default_rng(0).normal(0, 2, (4000, 64))
+        >>> power, chosen = QuietHigh.of(noise).power(np.arange(4000), np.ones(4000), share=0.04)
+        >>> round(power, 1), chosen
+        (4.1, 160)
+        """
+        power = np.square(coefficients)
+        colours = (_BLACK, ~_BLACK)
+        return cls(
+            np.stack([power @ colour.astype(np.float64) for colour in colours]),
+            np.stack([power @ (colour & HIGH).astype(np.float64) for colour in colours]),
+        )
+
+    def power(self, part: NDArray[np.intp], uneven: NDArray[np.float64], *, share: float) -> tuple[float, int]:
+        """Return the mean square of a coefficient in the quietest blocks of a part, and how many these are.
+
+        `uneven` holds the variance of the noise in the blocks of the part, relative to any level.
+        """
+        chosen = min(part.size, max(int(share * part.size), _MIN_BLOCKS))
+        total = 0.0
+        for seen, measured in ((0, 1), (1, 0)):
+            order = np.argsort(self.whole[seen, part] / uneven, kind="stable")[:chosen]
+            total += float(np.sum(self.high[measured, part[order]] / uneven[order]))
+        return total / (chosen * int(np.count_nonzero(HIGH))), chosen
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ If fewer iterations are allowed than that takes, rho grows faster, so that the r
 iteration and lambda is a tenth larger, because what is denoised less often is denoised more. The first sigma is half as
 large again, so that what the coarse grid could not hold is still open. With the usual first sigma and rho growing by
 1.8 a photograph of a bridge lost 0.4 to 0.8 dB, with half of that sigma or less 0.5 to 1.1 dB; now it loses up to 0.03.
-The run on the coarse grid, whose details are done again, has rho growing by 1.8 and a lambda a fifth larger.
+The run on the coarse grid, whose details are done again, has rho growing by 2.5 and a lambda a fifth larger.
 
 **Half-quadratic splitting** has no multiplier that hands anything back: lambda is 0.23 s², and sigma falls from
 49/255 to s, evenly on a logarithmic scale, in a dozen iterations.
@@ -80,7 +80,7 @@ FIRST_SIGMA_PER_MISSING = 0.06
 FIRST_SIGMAS = (0.2, 1.5)
 WIDE_HOLES_FIRST_SIGMA, SCATTERED_FIRST_SIGMA = 0.2, 0.15
 GAMMA = 1.33
-COARSE_GAMMA, COARSE_LAMBDA = 1.8, 1.2
+COARSE_GAMMA, COARSE_LAMBDA = 2.5, 1.2
 FINE_GAMMA, FINE_LAMBDA, FINE_FIRST_SIGMA = 1.6, 1.1, 1.5
 TOLERANCE = 1e-3
 MAX_ITER = 40
