@@ -206,8 +206,8 @@ def posed(
                 "standard deviation with noise="
             )
         found = _found(y, traits, scale)
-        level = noise_behind(traits, max(found.level, noise_floor * scale.gain)) * scale.slope
-        error = noise_behind(traits, found.uncertainty) * scale.slope
+        level = noise_behind(traits, max(found.level, noise_floor * scale.gain), found.uncertainty) * scale.slope
+        error = found.uncertainty * scale.slope
         if found.coloured is None:
             return Posed(data_term, level, level / scale.noise_gain, error)
         return Posed(data_term, level, ColouredNoise(level / scale.noise_gain, found.coloured.spectrum), error)

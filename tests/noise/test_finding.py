@@ -80,3 +80,15 @@ def test_uncertainty_is_on_the_scale_of_the_noise():
         assert parameters.noise == pytest.approx(0.05, rel=0.1)
         assert parameters.noise_uncertainty == pytest.approx(unit.noise_uncertainty, rel=1e-3)
     assert pp.prepare(y, pp.models.Denoising(), noise=0.05).parameters.noise_uncertainty is None
+
+
+def test_folded_texture_is_not_taken_for_noise():
+    """Sampled far apart, texture looks like noise; what a user says about it counts."""
+    texture = data.gravel()[:256, :256] / 255
+    model = pp.models.SuperResolution(4, pp.kernels.gaussian(9, sigma=1.0))
+    y = model.simulate(texture, noise=5 / 255, rng=0)
+    assert find_noise(y).level > 25 / 255
+    assert pp.prepare(y, model).parameters.noise < 18 / 255
+    told = pp.prepare(y, model, noise=5 / 255)
+    assert told.parameters.noise == 5 / 255
+    assert not told.warnings
