@@ -3,10 +3,10 @@
     python benchmarks/kernels.py [--images astronaut,retina,...] [--restore]
 
 Crops are blurred in light and saved as JPEG files of quality 92, or blurred and given noise of 0.5 and 2/255. The
-evidence (`plugplay.tuning.evidence`) is asked about the kernel that was used and about ones that are 8 to 14 % too wide
-or too narrow. Printed is the factor that it finds, and in brackets the right one; an exclamation mark tells that the
-kernel would be replaced. Six of the images were looked at while limits were found (``found_on`` in
-`photographs.SOURCES`). With ``--restore``, what is replaced is deblurred with the given and the other kernel.
+evidence (`plugplay.tuning.evidence`) is asked about the kernel that was used and about ones that are 8 to 14 % too
+wide or too narrow. Printed is the factor by which it is replaced, and in brackets the right one. Six of the images
+were looked at while limits were found (``found_on`` in `photographs.SOURCES`). With ``--restore``, what is replaced
+is deblurred with the given and the other kernel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from photographs import available, crop
 
 import plugplay as pp
 from plugplay import posing
-from plugplay.tuning.evidence import kernel_mismatch
+from plugplay.tuning.suspicion import Suspicion, suspect
 
 NAMES = "brick,coffee,camera,coins,grass,bridge,retina,astronaut,moon,rocket,wine,seeding"
 JPEG = {
@@ -52,15 +52,15 @@ def observed(name: str) -> Iterator[tuple[str, str, tuple[str, ...], Array, Arra
             yield f"noise {noise}", right, wrong, y, x[inner], {"noise": noise / 255, **axis}
 
 
-def judged(y: Array, words: str, known: dict[str, Any]) -> Any:
-    """Return what the evidence says against a kernel."""
+def judged(y: Array, words: str, known: dict[str, Any]) -> Suspicion:
+    """Return what the data say against a kernel."""
     model = pp.models.Deblurring(pp.kernels.parse(words), boundary="unknown")
     traits, noise = model.traits(y), known.get("noise")
     curve = known.get("transfer", "linear")
     scale = posing.scale_of(y, traits, None, noise, model, curve)
     unit = scale.to_working(y)
     level = posing.posed(unit, model, traits, noise, scale, noise_floor=known.get("noise_floor", 0.0)).level
-    return kernel_mismatch(unit, traits, level)
+    return suspect(unit, model, traits, level)
 
 
 def main() -> None:
@@ -75,11 +75,11 @@ def main() -> None:
             cells = []
             for words in (right, *wrong):
                 found, kind = judged(y, words, known), "right" if words == right else "wrong"
-                replaced = found is not None and found.is_clear
+                replaced = bool(found.reshaping)
                 counts[kind] += 1
                 counts[f"{kind} replaced"] += replaced
                 factor = _width(right) / _width(words)
-                cell = "kept as right" if found is None else f"{found.reshaping.stretch:.3f}{'!' * replaced}"
+                cell = f"{found.reshaping.stretch:.3f}" if replaced else "suspected" if found.reasons else "believed"
                 if replaced:
                     counts["made worse"] += abs(np.log(found.reshaping.stretch / factor)) > abs(np.log(factor))
                     if options.restore:

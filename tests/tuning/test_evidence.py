@@ -5,6 +5,7 @@ import pytest
 from skimage import data
 
 import plugplay as pp
+from plugplay.models.operators.reshaping import Reshaping
 from plugplay.tuning.evidence import kernel_mismatch
 
 BLUR = {"box": "box:9", "disk": "disk:5", "motion": "motion:9,30"}
@@ -64,6 +65,28 @@ def test_what_cannot_be_judged_is_not(brick):
         assert kernel_mismatch(brick, model.traits(brick), 0.001) is None
     small = brick[:64, :64]
     assert kernel_mismatch(small, pp.models.Deblurring(np.ones((9, 9)) / 81).traits(small), 0.001) is None
+
+
+def test_another_kernel_is_used_where_the_data_clearly_want_it(brick):
+    wide = pp.models.Deblurring(pp.kernels.parse("box:10"), boundary="circular")
+    y = pp.models.Deblurring(pp.kernels.box(9)).simulate(brick, noise=0.5 / 255, rng=0)
+    found = pp.prepare(y, wide, noise=0.5 / 255)
+    assert found.reshaping.stretch == pytest.approx(0.9, abs=0.03)
+    assert "so it was used" in found.warnings[-1]
+    np.testing.assert_array_equal(found.parameters.model.kernel, found.reshaping.of(wide.kernel))
+    exact = pp.prepare(y, pp.models.Deblurring(wide.kernel, exact=True), noise=0.5 / 255)
+    told = pp.prepare(y, wide, noise=0.5 / 255, reshaping=Reshaping())
+    for kept in (exact, told):
+        assert not kept.reshaping
+        assert kept.parameters.noise > 2 / 255  # what the kernel does not explain
+
+
+def test_a_curve_of_brightness_is_not_taken_for_another_kernel():
+    """Right kernel, wrong numbers: something is left at the zeros of every kernel."""
+    x = data.coffee()[100:260, 200:360].mean(axis=-1) / 255
+    model = pp.models.Deblurring(pp.kernels.disk(3), boundary="reflect")
+    y = np.clip(model.simulate(x**2.2, noise=0.5 / 255, rng=0), 0, 1) ** (1 / 2.2)
+    assert not pp.prepare(y, model).reshaping
 
 
 def test_a_wrong_kernel_is_told_and_does_not_spoil_the_image(brick):

@@ -1,8 +1,17 @@
-"""Whether a photon cube was unpacked the right way: eight jots that share a byte must fit to those of the next.
+r"""Whether a photon cube was unpacked the right way: eight jots that share a byte must fit to those of the next.
 
 Jots side by side see nearly the same light. If bits are taken in the wrong order, or along the wrong axis, neighbours
 within a byte may still be neighbours, but where one byte ends and the next begins strangers meet. All ways to lay out
 the same bytes are rearrangements of the same counts, so that the smoothest of them can be found from the counts alone.
+
+If the bits of a byte are eight frames of one jot, they see the same light: their counts vary as chance has it and no
+more, while those of neighbouring bytes differ. No scene is like that. Where light changes evenly, by a from jot to jot,
+the counts of a byte have the variance :math:`5.25\, a^2` beside that of chance, and half the squared difference of the
+means of two bytes is :math:`32\, a^2`, a sixth of it; where it changes less evenly, there is more within the bytes.
+In little light chance hides that, but such a frame is also eight times too long, and so is everything in it: means of
+8 x 8 jots then change much less along it than across. On crops of 64 to 256 pixels of nine photographs, in 160 and 1000
+frames, that is noticed in 271 of 312 cases with 0.1 to 2 photons at white and in 63 of 104 with 0.02, with no false
+alarm in 1248 frames that were unpacked rightly and one in 312 long strips (``python benchmarks/photon_layouts.py``).
 """
 
 from __future__ import annotations
@@ -15,10 +24,15 @@ from numpy.typing import NDArray
 
 __all__ = ["questions"]
 
-# Another layout must be smoother by so many standard errors, and so much. The same goes for differences within bytes,
-# beside those between them: if they are smaller, bytes are not rows of neighbours at all.
+# Another layout must be smoother by so many standard errors, and so much.
 MIN_SIGNIFICANCE = 6.0
 MIN_GAIN = 0.05
+# If so many standard errors more than what light varies by within bytes were less than this share of what it varies by
+# between them, bytes are not rows of neighbours.
+MIN_WITHIN, WITHIN_ERRORS = 0.08, 4.0
+# A frame so many times as long as wide is unusual, and a scene that changes so much more across it than along it, by so
+# many standard errors.
+LONG, STRETCHED, STRETCHED_ERRORS = 2.5, 2.0, 3.0
 
 
 def questions(ones: NDArray[np.int64], frames: int, packed: int, bit_order: Literal["big", "little"]) -> list[str]:
@@ -61,7 +75,7 @@ def questions(ones: NDArray[np.int64], frames: int, packed: int, bit_order: Lite
     crossed = bytes_first.reshape(rows, columns // 8, 8).transpose(0, 2, 1).reshape(rows * 8, columns // 8).T
     best_crossed = min((_seams(crossed), _seams(_turned(crossed))), key=lambda seams: float(np.mean(seams)))
     # Or not along an axis of the frame at all: then the eight jots of a byte are one jot in eight frames.
-    if _is_smoother(best_crossed, as_is) or (frames > 1 and _has_steps(bytes_first, as_is)):
+    if _is_smoother(best_crossed, as_is) or (frames > 1 and _share_light(bytes_first, frames)):
         return ["the jots seem to be packed along another axis: is it another packed_axis?"]
     return []
 
@@ -83,7 +97,26 @@ def _is_smoother(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     return gain > MIN_SIGNIFICANCE * error and gain > MIN_GAIN * float(np.mean(other))
 
 
-def _has_steps(counts: NDArray[np.int64], seams: NDArray[np.float64]) -> bool:
-    """Tell whether jots within bytes differ much less than those of neighbouring bytes."""
-    inside = np.abs(np.delete(np.diff(counts.astype(np.float64), axis=1), np.s_[7::8], axis=1))
-    return _is_smoother(inside, seams)
+def _share_light(counts: NDArray[np.int64], frames: int) -> bool:
+    """Tell whether the eight jots of a byte see the same light, though neighbouring bytes do not."""
+    rows, columns = counts.shape
+    shares = counts.reshape(rows, columns // 8, 8) / frames
+    means = shares.mean(axis=-1)
+    chance = float(np.mean(means * (1 - means))) / (frames - 1 / 8)
+    within = float(np.mean(shares.var(axis=-1, ddof=1))) - chance
+    between = float(np.mean(np.square(np.diff(means, axis=1)))) / 2 - chance / 8
+    error = chance * math.sqrt(2 / (7 * means.size))
+    if within + WITHIN_ERRORS * error < MIN_WITHIN * between:
+        return True
+    return columns > LONG * rows and within < WITHIN_ERRORS * error and _is_stretched(means, chance / 8)
+
+
+def _is_stretched(means: NDArray[np.float64], chance: float) -> bool:
+    """Tell whether the means of bytes, in rows, change much less along rows than across; `chance` is their variance."""
+    rows = len(means) // 8
+    if rows < 2:
+        return False
+    blocks = means[: 8 * rows].reshape(rows, 8, -1).mean(axis=1)
+    along, across = (float(np.mean(np.square(np.diff(blocks, axis=axis)))) / 2 - chance / 8 for axis in (1, 0))
+    error = STRETCHED_ERRORS * chance / 8 * math.sqrt(2 / blocks.size)
+    return across - error > STRETCHED * (max(along, 0.0) + error)

@@ -66,9 +66,10 @@ def suspect(
     other = reshaped(model, mismatch.reshaping) if reshape and mismatch is not None and mismatch.is_clear else None
     if mismatch is not None and other is not None:
         changed = traits_of(other, y, spatial_ndim=traits.spatial_ndim)
-        reason = f"{mismatch}, so it was used; exact_kernel=True, or --exact-kernel, keeps the given one"
-        hidden = noise_at_nulls(y, changed, level)
-        return Suspicion(other, changed, _highest(told, hidden), mismatch.reshaping, (reason,))
+        # Where something is left at its zeros, too, it is not the kernel that is wrong: a curve of brightness, perhaps.
+        if noise_at_nulls(y, changed, level) is None:
+            reason = f"{mismatch}, so it was used; exact_kernel=True, or --exact-kernel, keeps the given one"
+            return Suspicion(other, changed, told, mismatch.reshaping, (reason,))
     higher = _highest(told, noise_at_nulls(y, traits, level), None if mismatch is None else mismatch.noise)
     return Suspicion(model, traits, higher, reasons=() if mismatch is None else (str(mismatch),))
 

@@ -1,0 +1,63 @@
+"""Photon cubes whose time axis is packed, unpacked along an axis of the frame: how often that is noticed.
+
+    python benchmarks/photon_layouts.py
+
+Counts are simulated for crops of 64 to 256 pixels of nine photographs, four levels of light, and 160 or 1000 frames, of
+which eight share a byte; 0.5 % of the jots of the frames that are unpacked rightly are hot. The last kind are strips
+four to eight times as long as wide, along which they are packed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from photographs import available, crop
+
+from plugplay.io.photon_layout import questions
+
+NAMES = ("camera", "coins", "moon", "gravel", "brick", "grass", "page", "bridge", "seeding")
+GAINS = (0.02, 0.1, 0.5, 2.0)
+HOT = 0.005
+
+
+def scene(name: str, size: int) -> NDArray[np.float64]:
+    """Return light on [0, 1], or nothing if a photograph is not as large."""
+    try:
+        image = crop(name, size)
+    except ValueError:
+        return np.zeros((0, 0))
+    return image if image.ndim == 2 else image.mean(axis=-1)
+
+
+def main() -> None:
+    """Print the counts."""
+    rng = np.random.default_rng(0)
+    noticed = {gain: [0, 0] for gain in GAINS}
+    alarms, strips = [0, 0], [0, 0]
+    for name in [name for name in NAMES if name in available()]:
+        for light in [light for size in (64, 128, 256) if (light := scene(name, size)).size]:
+            for gain in GAINS:
+                chance = 1 - np.exp(-gain * (0.02 + light))
+                for frames in (160, 1000):
+                    shares = rng.binomial(frames // 8, chance, (8, *chance.shape))
+                    for axis in (0, 1):
+                        bytes_last = np.moveaxis(shares, 0, axis + 1)
+                        shape = [n * (8 if place == axis else 1) for place, n in enumerate(light.shape)]
+                        found = questions(bytes_last.reshape(shape), frames // 8, axis, "big")
+                        noticed[gain] = [noticed[gain][0] + bool(found), noticed[gain][1] + 1]
+                    for used in (1, 20, frames):
+                        hot = rng.random(light.shape) < HOT
+                        counts = rng.binomial(used, np.where(hot, 0.9, chance))
+                        alarms[0] += sum(bool(questions(counts, used, axis, "big")) for axis in (0, 1))
+                        alarms[1] += 2
+                strip = chance[: len(chance) // (4 if len(chance) > 64 else 8)]
+                for used in (20, 125, 1000):
+                    strips[0] += bool(questions(rng.binomial(used, strip), used, 1, "big"))
+                    strips[1] += 1
+    for gain, (found_in, count) in noticed.items():
+        print(f"{gain:4} photons at white: noticed in {found_in} of {count}")
+    print(f"false alarms in {alarms[0]} of {alarms[1]} frames, and in {strips[0]} of {strips[1]} strips")
+
+
+if __name__ == "__main__":
+    main()
