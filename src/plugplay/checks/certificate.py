@@ -1,4 +1,4 @@
-"""What a run proves about itself: the bounds behind Theorem 1, its assumptions, and a verdict in words."""
+"""What a run says about itself: the bounds behind Theorem 1, its assumptions, and a verdict in words."""
 
 from __future__ import annotations
 
