@@ -101,8 +101,8 @@ def test_simultaneous_and_aborted_uploads(small):
                 writer.close()
                 await writer.wait_closed()
 
-            sent = await asyncio.gather(*(send() for _ in range(20)), *(abort() for _ in range(20)))
-            for identifier in sent[:20]:
+            sent = await asyncio.gather(*(send() for _ in range(8)), *(abort() for _ in range(8)))
+            for identifier in sent[:8]:
                 assert (await client.delete(f"/api/files/{identifier}")).status_code == 204
 
     before = stored(service)
