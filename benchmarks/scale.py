@@ -52,8 +52,8 @@ def photograph(height: int, width: int) -> np.ndarray:
         row, left = [], 0
         while left < width:
             image = images[rng.integers(len(images))]
-            image = image[:180, :220] if min(image.shape) < 300 else image[:300, :380]
-            image = np.resize(image, (300, 380)) if image.shape != (300, 380) else image
+            image = image[:300, :380]
+            image = np.pad(image, [(0, n - m) for n, m in zip((300, 380), image.shape, strict=True)], mode="reflect")
             row.append(image[:: rng.choice([1, -1]), :: rng.choice([1, -1])])
             left += 380
         rows.append(np.concatenate(row, axis=1)[:, :width])
@@ -61,12 +61,27 @@ def photograph(height: int, width: int) -> np.ndarray:
     return np.concatenate(rows)[:height].astype(np.float32) / 255
 
 
+def opened_photograph(path: Path, height: int, width: int) -> np.ndarray:
+    """Return the middle of a photograph in gray, reduced as far as its size allows."""
+    from PIL import Image
+
+    with Image.open(path) as file:
+        gray = file.convert("L")
+        if min(gray.height / height, gray.width / width) < 1:
+            raise SystemExit(f"{path} has {gray.width} x {gray.height} pixels, but {width} x {height} are needed")
+        shrunk = min(gray.height / height, gray.width / width)
+        gray = gray.resize((round(gray.width / shrunk), round(gray.height / shrunk)), Image.Resampling.BOX)
+    top, left = (gray.height - height) // 2, (gray.width - width) // 2
+    return np.asarray(gray, np.float32)[top : top + height, left : left + width] / 255
+
+
 def seams(arguments: argparse.Namespace) -> None:
     """Compare tiles with the whole."""
     height = int((arguments.megapixels * 1e6 / 1.5) ** 0.5)
-    truth = photograph(height + 14, int(1.5 * height) + 14)
+    size = height + 14, int(1.5 * height) + 14
+    truth = photograph(*size) if arguments.image is None else opened_photograph(arguments.image, *size)
     kernel = pp.kernels.parse("motion:15,30")
-    for verb in ("denoise", "deblur"):
+    for verb in arguments.verbs:
         if verb == "denoise":
             model: object = pp.models.Denoising()
             y = truth + np.random.default_rng(0).normal(0, 10 / 255, truth.shape).astype(np.float32)
@@ -94,7 +109,10 @@ def seams(arguments: argparse.Namespace) -> None:
             f"{parts.grid.blend}; RMS difference {inside:.3f}/255 inside, {at:.3f}/255 within {NEAR} pixels of seams; "
             f"PSNR tiled {pp.psnr(np.clip(tiled, 0, 1), seen):.3f}, whole "
             f"{pp.psnr(np.clip(whole.image, 0, 1), seen):.3f} dB; noise {255 * parts.choices.parameters.noise:.3f} and "
-            f"{255 * whole.parameters.noise:.3f}"
+            f"{255 * whole.parameters.noise:.3f}, lambda {parts.choices.parameters.lam:.4g} and "
+            f"{whole.parameters.lam:.4g}, iterations {parts.choices.parameters.max_iter} and "
+            f"{len(whole.history.at_level(0))}",
+            flush=True,
         )
         if arguments.save is not None:
             from PIL import Image
@@ -395,6 +413,8 @@ def main() -> None:
     parser.add_argument("name", nargs="?", choices=commands, help="what is measured; all if not given")
     parser.add_argument("--megapixels", type=float, help="size of the image: 8, 1000 and 16 by default")
     parser.add_argument("--core", type=int, default=512, help="side of a tile (seams)")
+    parser.add_argument("--image", type=Path, help="a photograph (seams); by default scikit-image's side by side")
+    parser.add_argument("--verbs", nargs="+", default=["denoise", "deblur"], help="what is compared (seams)")
     parser.add_argument("--save", type=Path, help="folder for the differences (seams)")
     parser.add_argument("--folder", type=Path, help="where temporary stores go; a gigapixel takes 3 GB")
     parser.add_argument("--on", default="processes:2", help="executor (gigapixel)")

@@ -196,7 +196,7 @@ def posed(
             photons = poisson_term_of(model, y, known.moved(scale.gain, scale.offset))
             return Posed(photons, photons.noise, known)
         values = y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0))
-        stabiliser = Stabiliser.build(values, known)
+        stabiliser = Stabiliser.build(values, known, limits=scale.limits)
         term = StabilisedTerm(model.data_term(stabiliser.forward(values)), stabiliser)
         return Posed(term, stabiliser.noise, known)
     if noise is None or noise == "auto":

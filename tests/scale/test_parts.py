@@ -209,7 +209,7 @@ def test_one_clear_line_each(tmp_path, noisy):
     with pytest.raises(ValueError, match="pixels are missing .* but Denoising takes no mask"):
         parts_of(store(tmp_path / "nan.zarr", missing), tmp_path / "x.zarr")
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
+    with pytest.raises(ImageFileError, match=r"x.zarr: cannot be written \(File exists\)"):
         parts_of(source, tmp_path / "file" / "x.zarr").run(Serial(1), RECIPE)
 
 
@@ -247,3 +247,76 @@ def test_pages_of_a_stack_are_tasks_with_their_own_or_shared_parameters(run, tmp
     shared.run(Serial(1), RECIPE)
     level = shared.choices.parameters.noise
     within_one(np.load(target)[1], pp.denoise(stack[1], denoiser="gaussian", noise=level).image)
+
+
+def test_light_and_black_levels_mean_in_parts_what_they_mean_elsewhere(run, tmp_path, noisy):
+    memory = ("--memory", "520M", "--on", "serial")  # for tiles of 32 pixels
+    photograph = (noisy >> 8).astype(np.uint8)
+    counts = np.random.default_rng(1).poisson(noisy / 400).astype(np.uint16) * 2 + 500
+    black = pp.PoissonGaussian(offset=500 / 65535)
+    for pixels, words, whole in (
+        (photograph, ("--linear", "on", "--noise", NOISE), pp.denoise(photograph, transfer="srgb", **OPTIONS)),
+        (counts, ("--offset", 500, "--noise", "poisson"), pp.denoise(counts, denoiser="gaussian", noise=black)),
+    ):
+        store(tmp_path / f"{pixels.dtype}.zarr", pixels)
+        target = tmp_path / f"{pixels.dtype}-x.zarr"
+        done = run(
+            "denoise", tmp_path / f"{pixels.dtype}.zarr", "-o", target, "--denoiser", "gaussian", *words, *memory
+        )
+        assert done.returncode == 0, done.stderr
+        white = np.iinfo(pixels.dtype).max
+        expected = np.clip(np.rint(whole.image.astype(np.float64) * white), 0, white)
+        found = zarr.open_array(str(target), mode="r")[...].astype(np.float64)
+        assert np.abs(found - expected).max() <= 1
+    # In the numbers as they are stored, a photograph is denoised otherwise.
+    light, stored = (pp.denoise(photograph, transfer=curve, **OPTIONS).image for curve in ("srgb", "linear"))
+    assert np.abs(light - stored).max() > 2 / 255
+
+
+def test_shared_parameters_by_the_option(run, tmp_path, noisy):
+    stack = np.stack([noisy, noisy // 4 + 9000])
+    np.save(tmp_path / "y.npy", stack)
+    found = {}
+    for name, option in (("shared", ("--shared-parameters",)), ("own", ())):
+        target = tmp_path / f"{name}.npy"
+        words = ("--denoiser", "gaussian", "--on", "processes:2", *option)
+        assert run("denoise", tmp_path / "y.npy", "-o", target, *words).returncode == 0
+        found[name] = np.load(target)[1]
+    # A page with a quarter of the contrast has a quarter of the noise; what all pages share is more.
+    alone = pp.denoise(stack[1], denoiser="gaussian").image
+    within_one(found["own"], alone)
+    assert np.abs(found["shared"] - 65535 * alone).max() > 10
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "words", "message"),
+    [
+        ("y.zarr", "file/x.zarr", (), "cannot be written (File exists)"),
+        ("ones.zarr", "x.zarr", (), "its chunks have 1 x 1 pixels, far too few to read tiles from; rechunk it"),
+        ("y.zarr", "x.zarr", ("--on", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1 within"),
+        ("broken.zarr", "x.zarr", (), "tile 000000-000000-000000: "),
+    ],
+)
+def test_the_command_says_one_clear_line_and_leaves_no_result(run, tmp_path, noisy, source, target, words, message):
+    store(tmp_path / "y.zarr", noisy[:64, :64])
+    store(tmp_path / "ones.zarr", noisy[:20, :20], chunk=1)
+    broken = store(tmp_path / "broken.zarr", np.tile(noisy, (6, 2)))
+    (broken / "c" / "11" / "0").write_bytes(b"nothing that was ever compressed")
+    (tmp_path / "file").write_text("")
+    done = run(
+        "denoise", tmp_path / source, "-o", tmp_path / target, "--denoiser", "gaussian", "--noise", NOISE, *words
+    )
+    assert done.returncode == 1
+    (line,) = [text for text in done.stderr.splitlines() if text.startswith("plugplay: ")]
+    assert message in line
+    assert not (tmp_path / "x.zarr").exists()
+
+
+def test_chunks_that_fit_neither_the_image_nor_each_other(run, tmp_path, noisy):
+    store(tmp_path / "y.zarr", noisy, chunk=37, shard=74)
+    target = tmp_path / "x.zarr"
+    words = ("--denoiser", "gaussian", "--noise", NOISE, "--memory", "520M")
+    assert run("denoise", tmp_path / "y.zarr", "-o", target, *words).returncode == 0
+    made = zarr.open_array(str(target), mode="r")
+    assert (made.chunks, made.shards) == ((37, 37), (74, 74))
+    within_one(made[...], pp.denoise(noisy, **OPTIONS).image)

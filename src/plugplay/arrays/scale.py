@@ -72,6 +72,8 @@ class Scale:
         is light, and offset and gain are 0 and 1.
     slope : float
         By how much noise grows from the numbers to light.
+    limits : (float, float), optional
+        The smallest and the largest value of the whole image on the working scale, if only a part of it is seen.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Scale:
     gain: float = 1.0
     transfer: str = "linear"
     slope: float = 1.0
+    limits: tuple[float, float] | None = None
 
     @classmethod
     def of_light(

@@ -85,6 +85,9 @@ def run(
     if common.dry_run:
         for job in jobs:
             out(parts.rehearse(job) if parts.wants(job) else task.rehearse(job))
+        told = _forecast(crew, task, [job for job in jobs if not parts.wants(job)])
+        if told:
+            out(told)
         return
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -107,6 +110,21 @@ def _outcomes(crew: Executor, task: Task, parts: PartsTask, jobs: list[Job]) -> 
     for ended in crew.map(task, whole, needs=task.needs, warm=task.warm) if whole else ():
         yield ended.value or Outcome(ended.item, "failed", error=ended.error, silent=True)
     yield from map(parts, large)
+
+
+def _forecast(crew: Executor, task: Task, jobs: list[Job]) -> str | None:
+    """Say how long files will take together, from a trial on a small part of the first; None if that is not known."""
+    from plugplay.arrays.checks import check_workers
+    from plugplay.cli.progress_display import duration
+
+    pending = [job for job in jobs if task.is_pending(job)]
+    each = task.trial(pending[0]) if pending else None
+    if each is None:
+        return None
+    # Threads of one file do as much as files side by side.
+    cores = crew.slots if crew.slots > 1 else check_workers(task.settings.workers)
+    seconds = each * sum(map(task.values, pending)) / cores
+    return f"{len(pending)} to restore, about {duration(seconds)} on {cores} core{'s' * (cores > 1)}"
 
 
 def _is_image(path: Path) -> bool:

@@ -25,6 +25,7 @@ class Denoise:
     """Noise is all that happened to the image."""
 
     name: str = "denoise"
+    optical: bool = False
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read beside the input: none."""
@@ -75,6 +76,7 @@ class Deblur:
     mask: Path | None
     exact: bool = False
     name: str = "deblur"
+    optical: bool = True
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read beside the input."""
@@ -86,7 +88,7 @@ class Deblur:
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
         """Read an image file and its mask; with a kernel of three axes, its pages are slices of a volume."""
-        source = _read(path, job, settings, self.mask, optical=True)
+        source = _read(path, job, settings, self.mask, optical=self.optical)
         if self.taps.ndim == 2:
             return source
         from plugplay.cli.volumes import VolumeSource
@@ -116,6 +118,7 @@ class Inpaint:
 
     mask: Path | None
     name: str = "inpaint"
+    optical: bool = False
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read beside the input."""
@@ -161,6 +164,11 @@ class Upscale:
     mask: Path | None
     name: str = "upscale"
 
+    @property
+    def optical(self) -> bool:
+        """Whether it happened to light: a library shrinks the numbers of a file, while a lens blurs light."""
+        return self.taps is not None
+
     def files(self) -> dict[str, Path]:
         """Return the files that are read beside the input."""
         return _named(mask=self.mask, kernel=None if self.taps is None else kernel_file(self.kernel))
@@ -171,10 +179,9 @@ class Upscale:
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
         """Read an image file and its mask."""
-        # A bicubic image is sampled in the middle of each cell, others at its first pixel; and a library shrinks the
-        # numbers of a file, while a lens blurs light.
-        optical = self.taps is not None
-        return _read(path, job, settings, self.mask, self.factor, 0.0 if optical else None, optical=optical)
+        # A bicubic image is sampled in the middle of each cell, others at its first pixel.
+        first = None if self.taps is None else 0.0
+        return _read(path, job, settings, self.mask, self.factor, first, optical=self.optical)
 
     def size(self, path: Path, settings: Settings) -> str:
         """Say how large the result is."""

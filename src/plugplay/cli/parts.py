@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import time
 import traceback
 from collections import Counter
@@ -16,14 +15,17 @@ import numpy as np
 from plugplay.cli.jobs import Job, companion
 from plugplay.cli.notices import Notices, one_line
 from plugplay.cli.outcomes import Outcome, PageFigures, failure, plain_parameters
+from plugplay.cli.part_progress import PartProgress
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from plugplay.cli.planning import Settings
     from plugplay.cli.sources import Source
     from plugplay.cli.tasks import Task
     from plugplay.scale import Executor
     from plugplay.scale.large import TileReport
+    from plugplay.scale.stores import Store
     from plugplay.scale.whole import Parts
 
 __all__ = ["PartsTask"]
@@ -104,7 +106,7 @@ class PartsTask:
         try:
             if self.task.is_finished(job, self.task.recipe(job, job.source)):
                 return f"would skip {job.source_name} -> {job.target_name}"
-            parts = self._parts(job)
+            parts, _ = self._parts(job)
             slots = self._side_by_side(parts)
             seconds = parts.trial() * len(parts.grid) / slots
         except Exception as error:
@@ -135,11 +137,11 @@ class PartsTask:
         recipe = self.task.recipe(job, job.source)
         if self.task.is_finished(job, recipe):
             return Outcome(job, "skipped")
-        parts = self._parts(job)
-        for text in parts.choices.warnings:
+        parts, notes = self._parts(job)
+        for text in (*notes, *parts.choices.warnings):
             notices.add(text)
         cut = hashlib.sha256(f"{recipe} {parts.grid}".encode()).hexdigest()
-        with _Progress(job, quiet=self.task.quiet) as progress:
+        with PartProgress(job, quiet=self.task.quiet) as progress:
             record = partial(self.task.sink.record, job, recipe)
             reports = parts.run(self.crew, cut, ready=record, progress=progress.update)
         figures = _figures(parts, reports, time.perf_counter() - began)
@@ -158,8 +160,8 @@ class PartsTask:
             pages=(figures,),
         )
 
-    def _parts(self, job: Job) -> Parts:
-        """Decide everything about a job."""
+    def _parts(self, job: Job) -> tuple[Parts, tuple[str, ...]]:
+        """Decide everything about a job; say what a user should know about its file."""
         from plugplay.cli.sources import Page
         from plugplay.scale.stores import opened
         from plugplay.scale.whole import Parts
@@ -171,7 +173,6 @@ class PartsTask:
             raise ValueError(f"{job.target}: what is restored in parts is written as .zarr, .tif or .npy")
         for option, value in (
             ("--crop", settings.crop),
-            ("--linear on", "on" if settings.linear == "on" else None),
             ("--reference", settings.reference),
             ("--plot", self.task.plot),
         ):
@@ -181,17 +182,30 @@ class PartsTask:
         # The models of images follow from the options and from which pixels were observed.
         page = Page(np.empty(0), observed=_ANY if verb.name == "inpaint" else None)
         model = verb.model(cast("Source", None), page)
-        return Parts.of(
-            opened(job.source),
+        source = opened(job.source)
+        transfer, notes = _transfer(source, settings, optical=cast("Any", verb).optical)
+        parts = Parts.of(
+            source,
             job.target,
             model,
-            settings.arguments(),
+            {**settings.arguments(np.dtype(source.layout.dtype)), "transfer": transfer},
             memory=self.memory,
             mask=None if mask is None else opened(mask),
             dtype=self.task.sink.dtype,
             always_masked=verb.name == "inpaint",
             pages="shared" if settings.shared_parameters else "own",
         )
+        return parts, notes
+
+
+def _transfer(source: Store, settings: Settings, *, optical: bool) -> tuple[str, tuple[str, ...]]:
+    """Return the transfer curve that is undone, and what a user should know about it, as for files in memory."""
+    from plugplay.io.light import undone_transfer
+    from plugplay.scale.choices import patches_of
+
+    layout = source.layout
+    sample = np.concatenate([source.read(layout.pages // 2, place).ravel() for place in patches_of(layout.size)])
+    return undone_transfer(layout.transfer, sample, settings.data_range, settings.linear, optical=optical)
 
 
 def _mask(verb: Any, job: Job) -> Path | None:
@@ -223,48 +237,3 @@ def _figures(parts: Parts, reports: list[TileReport], seconds: float) -> PageFig
         doubtful=bad > 0,
         quality={},
     )
-
-
-class _Progress:
-    """A bar, or a line now and then, with the number of parts that are written."""
-
-    def __init__(self, job: Job, *, quiet: bool) -> None:
-        self._job, self._quiet = job, quiet
-        self._bar: Any = None
-        self._number: Any = None
-        self._began = self._spoke = time.monotonic()
-        self._first: int | None = None
-
-    def __enter__(self) -> _Progress:
-        if not self._quiet and sys.stderr.isatty():
-            from plugplay.cli.progress_display import bar, shown
-
-            self._bar = bar()
-            self._bar.start()
-            self._number = self._bar.add_task(shown(self._job.label), total=1.0, figures="choosing parameters")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def update(self, done: int, count: int) -> None:
-        """Show how far it is."""
-        from plugplay.cli.progress_display import PAUSE, duration
-        from plugplay.cli.terminal import err
-
-        if self._quiet:
-            return
-        now = time.monotonic()
-        if self._first is None:
-            self._first, self._began = done, now
-        left = ""
-        if done > self._first:
-            rest = (now - self._began) / (done - self._first) * (count - done)
-            left = f", about {duration(rest)} left"
-        text = f"{done} of {count} parts{left}"
-        if self._bar is not None:
-            self._bar.update(self._number, completed=done / count, figures=text)
-        elif now - self._spoke >= PAUSE:
-            self._spoke = now
-            err(f"{self._job.label}, {text}")

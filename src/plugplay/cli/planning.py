@@ -11,6 +11,8 @@ from plugplay.cli.options import Common, ImageCommon, UsageError
 from plugplay.cli.values import crop_box, data_range, noise_level, size_limit
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from plugplay.cli.jobs import Job
     from plugplay.cli.sources import Page, Source
     from plugplay.denoisers.base import Denoiser
@@ -137,7 +139,7 @@ class Settings:
         return pp.prepare(
             page.pixels,
             model,
-            **{**self.arguments(), "noise": self._noise(page)},
+            **self.arguments(page.pixels.dtype),
             transfer=page.transfer,
             noise_floor=page.noise_floor,
             channel_axis=page.channel_axis,
@@ -145,11 +147,11 @@ class Settings:
             workers=self.workers,
         )
 
-    def arguments(self) -> dict[str, Any]:
-        """Return what `plugplay.prepare` is told about every page."""
+    def arguments(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Return what `plugplay.prepare` is told about every page whose pixels have this type."""
         return {
             "denoiser": self._denoiser,
-            "noise": self.noise,
+            "noise": self._noise(dtype),
             "strength": self.strength,
             "iteration": self.iteration,
             "max_iter": self.max_iter,
@@ -159,14 +161,14 @@ class Settings:
             "data_range": self.data_range,
         }
 
-    def _noise(self, page: Page) -> float | PoissonGaussian | None:
+    def _noise(self, dtype: np.dtype[Any]) -> float | PoissonGaussian | None:
         """Return the noise, with the black level on the scale of the others."""
         if self.offset is None:
             return self.noise
         from plugplay.arrays.scale import nominal_range
         from plugplay.noise.growing import PoissonGaussian
 
-        low, high = nominal_range(page.pixels.dtype, self.data_range)
+        low, high = nominal_range(dtype, self.data_range)
         told = self.noise if isinstance(self.noise, PoissonGaussian) else PoissonGaussian()
         return PoissonGaussian(told.gain, told.read, offset=(self.offset - low) / (high - low))
 

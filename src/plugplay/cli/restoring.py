@@ -92,10 +92,17 @@ class Restoration:
     def _images_by(self, crew: Executor) -> Iterator[FloatArray]:
         from plugplay.cli.windows import windows_by
 
-        source, job, recipe = self._source, self._job, self._recipe
-        for window in windows_by(
-            crew, source, job, self._verb, self._settings, recipe=recipe, bytes_each=self._bytes_each
-        ):
+        windows = windows_by(
+            crew,
+            self._source,
+            self._job,
+            self._verb,
+            self._settings,
+            recipe=self._recipe,
+            bytes_each=self._bytes_each,
+            quiet=self._quiet,
+        )
+        for window in windows:
             for text in window.notices:
                 self._notices.add(text)
             self._take_down(window.figures)

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plugplay.cli.jobs import Job, companion
 from plugplay.cli.notices import Notices, one_line
@@ -29,6 +29,8 @@ __all__ = ["Task"]
 # megapixels took 65 bytes each for denoising and 92 for deblurring (/usr/bin/time plugplay ... --workers 1).
 WORKER_BYTES = 2**28
 BYTES_PER_VALUE, LOOP_BYTES_PER_VALUE = 70, 100
+# Side of the part by which the time is estimated.
+TRIAL = 192
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,40 @@ class Task:
 
     def needs(self, job: Job) -> int:
         """Return about how many bytes of memory a job takes, from the header of its source."""
+        each = BYTES_PER_VALUE if self.verb.name == "denoise" else LOOP_BYTES_PER_VALUE
+        return WORKER_BYTES + each * self.values(job) * int(self.verb.options().get("factor", 1)) ** 2
+
+    def values(self, job: Job) -> int:
+        """Return how many numbers the source of a job holds, from its header; 0 if that is not known."""
         from plugplay.io.extents import values_in
 
-        values = 0 if job.source is None else values_in(job.source)
-        each = BYTES_PER_VALUE if self.verb.name == "denoise" else LOOP_BYTES_PER_VALUE
-        return WORKER_BYTES + each * values * int(self.verb.options().get("factor", 1)) ** 2
+        return 0 if job.source is None else values_in(job.source)
+
+    def is_pending(self, job: Job) -> bool:
+        """Tell whether there is something to do, and nothing in its way."""
+        try:
+            return job.source is not None and not self.is_finished(job, self.recipe(job, job.source))
+        except Exception:  # told when its turn comes
+            return False
+
+    def trial(self, job: Job) -> float | None:
+        """Return about how many seconds a value of an image takes, on one core; None if that cannot be told."""
+        from plugplay.cli.sources import ImageSource
+
+        try:
+            source = self.verb.read(cast("Path", job.source), job, self.settings)
+            if not isinstance(source, ImageSource):
+                return None
+            page = source.page(0)
+            middle = tuple(slice(max(n - TRIAL, 0) // 2, max(n - TRIAL, 0) // 2 + TRIAL) for n in page.pixels.shape[:2])
+            seen = None if page.observed is None else page.observed[middle]
+            part = replace(page, pixels=page.pixels[middle], observed=seen, reference=None)
+            self.warm()
+            began = time.perf_counter()
+            replace(self.settings, workers=1).plan(part, self.verb.model(source, part)).run()
+        except Exception:  # told when its turn comes
+            return None
+        return (time.perf_counter() - began) / part.pixels.size
 
     def rehearse(self, job: Job) -> str:
         """Say what would be done."""

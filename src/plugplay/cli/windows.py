@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.cli.outcomes import PageFigures, page_figures
+from plugplay.cli.part_progress import PartProgress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,9 +91,19 @@ class _Windows:
 
 
 def windows_by(
-    crew: Executor, source: Source, job: Job, verb: Verb, settings: Settings, *, recipe: str, bytes_each: int
+    crew: Executor,
+    source: Source,
+    job: Job,
+    verb: Verb,
+    settings: Settings,
+    *,
+    recipe: str,
+    bytes_each: int,
+    quiet: bool,
 ) -> Iterator[Window]:
     """Restore all windows, then yield them in their order; those that an interrupted run has finished are taken up.
+
+    Unless it is `quiet`, how many are done is shown.
 
     Raises
     ------
@@ -108,11 +119,14 @@ def windows_by(
     missing = [number for number in range(source.count) if number == 0 or not windows.part(number).exists()]
     course: tuple[History, Parameters] | None = None
     failures = []
-    for ended in crew.map(windows, missing, needs=lambda _: bytes_each, warm=windows.warm):
-        if ended.error is not None:
-            failures.append(f"window {ended.item + 1}: {ended.error}")
-        elif ended.item == 0:
-            course = ended.value
+    with PartProgress(job, quiet=quiet, parts="images") as progress:
+        progress.update(source.count - len(missing), source.count)
+        for number, ended in enumerate(crew.map(windows, missing, needs=lambda _: bytes_each, warm=windows.warm)):
+            progress.update(source.count - len(missing) + number + 1, source.count)
+            if ended.error is not None:
+                failures.append(f"window {ended.item + 1}: {ended.error}")
+            elif ended.item == 0:
+                course = ended.value
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise PartError(f"{failures[0]}{more}; the rest is kept: rerun to resume")

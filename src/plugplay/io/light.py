@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from plugplay.arrays.scale import Scale
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from plugplay.io.record import ImageFile
 
-__all__ = ["LINEAR", "light_transfer"]
+__all__ = ["LINEAR", "light_transfer", "undone_transfer"]
 
 LINEAR = ("auto", "on", "off")
 
@@ -45,10 +47,21 @@ def light_transfer(
     >>> light_transfer(photograph, "auto", optical=True), light_transfer(photograph, "auto", optical=False)
     (('srgb', ()), ('linear', ()))
     """
-    curve = image.transfer
+    return undone_transfer(image.transfer, image.pages[0], image.data_range, linear, optical=optical)
+
+
+def undone_transfer(
+    curve: str,
+    sample: NDArray[Any],
+    data_range: tuple[float, float] | None,
+    linear: Literal["auto", "on", "off"],
+    *,
+    optical: bool,
+) -> tuple[str, tuple[str, ...]]:
+    """Return what `light_transfer` does, given a file's curve, and pixels that stand for all of it."""
     if linear == "off" or curve == "linear" or (linear == "auto" and not optical):
         return "linear", ()
-    if linear == "auto" and not Scale.of(image.pages[0], image.data_range).is_nominal:
+    if linear == "auto" and not Scale.of(sample, data_range).is_nominal:
         return "linear", ()  # counts in a corner of the range were not encoded for the eye
     if curve == "unknown":
         if linear == "on":

@@ -186,7 +186,7 @@ class ImageFile(Fingerprinted):
             raise ImageFileError(f"it holds an array of shape {pixels.shape}, which is no image")
         found = default_range(pixels) if data_range is None else data_range
         opacity = None if alpha is None else _native(alpha)
-        curve = default_transfer(pixels, colour=colour) if transfer is None else transfer
+        curve = default_transfer(pixels.dtype, colour=colour) if transfer is None else transfer
         return cls(pixels, colour, opacity, found, metadata or Metadata(), curve)
 
     @property
@@ -280,13 +280,13 @@ def default_range(pixels: NDArray[Any]) -> tuple[float, float]:
     return (low, high) if math.isfinite(high - low) and high > low else (low, low + 1.0)
 
 
-def default_transfer(pixels: NDArray[Any], *, colour: bool) -> str:
+def default_transfer(dtype: np.dtype[Any], *, colour: bool) -> str:
     """Return the transfer curve of pixels that come without a word about it.
 
     8-bit images, and 16-bit colour, are photographs with the sRGB curve; floats, 16-bit gray images and wider integers
     are measurements, in proportion to light.
     """
-    photograph = pixels.dtype == np.uint8 or (pixels.dtype == np.uint16 and colour)
+    photograph = dtype == np.uint8 or (dtype == np.uint16 and colour)
     return "srgb" if photograph else "linear"
 
 

@@ -80,7 +80,7 @@ def read(path: Path, limit: int | None) -> ImageFile:
         transfer = transfer_of_profile(metadata.icc)
     else:
         # Microscopes record light in 8 bits as well.
-        transfer = "linear" if measured and not colour else default_transfer(pixels, colour=colour)
+        transfer = "linear" if measured and not colour else default_transfer(pixels.dtype, colour=colour)
     return ImageFile.of(pixels, colour=colour, alpha=alpha, metadata=metadata, transfer=transfer)
 
 

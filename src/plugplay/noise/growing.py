@@ -152,12 +152,13 @@ class Stabiliser:
     offset: float = 0.0
 
     @classmethod
-    def build(cls, y: FloatArray, noise: PoissonGaussian) -> Stabiliser:
-        """Make the transform for an observation; `noise` is complete."""
+    def build(cls, y: FloatArray, noise: PoissonGaussian, *, limits: tuple[float, float] | None = None) -> Stabiliser:
+        """Make the transform for an observation; `noise` is complete, and `limits` are its values, if y is a part."""
         if noise.gain is None or noise.read is None:
             raise ValueError(f"gain and read must be known by now; got {noise!r}")
         spread = noise.read / noise.gain
-        transformed = _anscombe((np.array([float(y.min()), float(y.max())]) - noise.offset) / noise.gain, spread)
+        ends = np.array(limits or (float(y.min()), float(y.max())))
+        transformed = _anscombe((ends - noise.offset) / noise.gain, spread)
         levels = np.concatenate([np.linspace(0, 20, 401)[:-1], np.geomspace(20, _MANY_PHOTONS, 200)])
         low, high = float(transformed[0]), float(max(transformed[1], transformed[0] + 1))
         return cls(noise.gain, noise.read, low, high, levels, _mean_of_transform(levels, spread), noise.offset)

@@ -142,23 +142,27 @@ def choose_globally(
         )
     whole = prepare(mosaic, model_for(seen), workers=workers, **options)
     scale = whole._conversion.scale
-    shared = {**options, "scale": scale, "reshaping": whole.reshaping}
+    values = _values(scale.to_working(mosaic), seen)
+    scale = replace(scale, limits=(float(values.min()), float(values.max())))
+    shared = {**options, "scale": scale}
     if isinstance(whole.parameters.noise, float):
-        shared["denoiser"] = _around_mean(options["denoiser"], scale.to_working(mosaic), seen)
+        shared["denoiser"] = _around_mean(options["denoiser"], values)
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip
-    tried = [patches[n] for n in TRIED] if len(patches) == PATCHES**2 else patches
+    # Where patches meet in the mosaic, no kernel fits: what is behind a blur is judged by patches.
     plans = [
         prepare(pixels, model_for(observed), workers=workers, **shared)
-        for pixels, observed in tried
+        for pixels, observed in patches
         if observed is None or observed.any()
     ]
-    runs = sorted(((plan, plan.run()) for plan in plans), key=lambda pair: pair[1].parameters.lam)
+    tried = [plans[n] for n in TRIED] if len(plans) == PATCHES**2 else plans
+    runs = sorted(((plan, plan.run()) for plan in tried), key=lambda pair: pair[1].parameters.lam / _lam(pair[0]))
     plan, speaker = runs[(len(runs) - 1) // 2]
-    chosen = speaker.parameters
-    if chosen.lam == plan.parameters.lam:  # its run had no reason to change it: all patches together know more
-        chosen = whole.parameters
+    chosen, told = speaker.parameters, speaker.warnings
+    if chosen.lam == _lam(plan):  # most runs had no reason to change it: all patches together know more
+        plan = sorted(plans, key=_lam)[(len(plans) - 1) // 2]
+        chosen, told = plan.parameters, plan.warnings
     results = [result for _, result in runs]
     iterations, before = _iterations(results, 0, 1.0), _iterations(results, 1, COARSE_TOLERANCE)
     used = replace(chosen, max_iter=iterations)
@@ -171,18 +175,27 @@ def choose_globally(
         "tune": None,
         "rng": None,
         "strength": 1.0,
+        "reshaping": plan.reshaping,
         "pace": Pace.of(speaker.history, before, share=chosen.lam / speaker.parameters.lam),
     }
-    return Choices(used, {**shared, **fixed}, whole.warnings)
+    return Choices(used, {**shared, **fixed}, told)
 
 
-def _around_mean(denoiser: Any, image: FloatArray, seen: NDArray[np.bool_] | None) -> Any:
+def _lam(plan: Plan) -> float:
+    return plan.parameters.lam
+
+
+def _values(image: FloatArray, seen: NDArray[np.bool_] | None) -> FloatArray:
+    """Return the pixels that were observed, if there are any, one after another."""
+    return image.reshape(-1, *image.shape[2:]) if seen is None or not seen.any() else image[seen]
+
+
+def _around_mean(denoiser: Any, values: FloatArray) -> Any:
     """Return the denoiser for parts of an image, given samples of all of it on the working scale."""
     method = denoisers.get(denoiser) if isinstance(denoiser, str) else denoiser
     around = getattr(method, "around", None)
     if around is None:
         return denoiser
-    values = image.reshape(-1, *image.shape[2:]) if seen is None else image[seen]
     return around(tuple(np.atleast_1d(values.mean(axis=0, dtype=np.float64)).tolist()))
 
 

@@ -60,6 +60,8 @@ def write_tiff(store: Store, path: Path) -> None:
     description = layout.attributes.get("description")
     if description is not None:
         options.update(description=description, metadata=None)
+    if layout.icc is not None:
+        options["iccprofile"] = layout.icc
     with tifffile.TiffWriter(path, bigtiff=size > MAX_TIFF) as file:
         file.write(_tiles(store, tile), shape=layout.shape, dtype=layout.dtype, tile=tile, **options)
 

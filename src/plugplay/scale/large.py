@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plugplay.arrays.transfer import linearise
 from plugplay.io.atomic import atomic
+from plugplay.io.errors import ImageFileError, printable
 from plugplay.io.record import stored_as
 from plugplay.plan import prepare
 from plugplay.scale.choices import choose_globally
@@ -106,6 +108,8 @@ class Large:
         The memory that a tile takes.
     own : dict, optional
         What `plugplay.prepare` is told if each page has parameters of its own.
+    undone : str
+        The transfer curve that is undone before values are stored: floats are in proportion to light.
     """
 
     source: Store
@@ -120,6 +124,7 @@ class Large:
     always_masked: bool = False
     bytes_per_tile: int = 0
     own: dict[str, Any] | None = None
+    undone: str = "linear"
 
     def __call__(self, step: tuple[str, Tile], threads: int) -> TileReport | str:
         """Restore a tile, or put a core together."""
@@ -167,7 +172,7 @@ class Large:
         core = self.grid.assembled(tile, parts)
         factor, dtype = self.grid.factor, np.dtype(self.output.layout.dtype)
         rows, columns = (slice(place.start * factor, place.stop * factor) for place in tile.core)
-        pixels = stored_as(core, self.data_range, dtype)
+        pixels = stored_as(core if self.undone == "linear" else linearise(core, self.undone), self.data_range, dtype)
         self.output.write(tile.page, (rows, columns), pixels)
         note(self.work, {"core": tile.name, "content": hashlib.sha256(pixels.tobytes()).hexdigest()})
         return tile.name
@@ -303,14 +308,23 @@ class _State:
 
 
 def work_folder(target: Path, recipe: str) -> Path:
-    """Return the hidden folder for a target and a recipe, made; those of other recipes are removed."""
+    """Return the hidden folder for a target and a recipe, made; those of other recipes are removed.
+
+    Raises
+    ------
+    ImageFileError
+        If nothing can be written there.
+    """
     name = hashlib.sha256(target.name.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     work = target.parent / f".plugplay-parts-{name}-{recipe[:16]}"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (work / "parts").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImageFileError(f"{printable(target)}: cannot be written ({error.strerror or error})") from None
     for other in target.parent.glob(f".plugplay-parts-{name}-*"):
         if other != work:
             shutil.rmtree(other, ignore_errors=True)
-    (work / "parts").mkdir(parents=True, exist_ok=True)
     return work
 
 

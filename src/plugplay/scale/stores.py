@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from plugplay.io.errors import ImageFileError, printable
+from plugplay.io.icc import transfer_of_profile
+from plugplay.io.record import default_transfer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +53,10 @@ class Layout:
         Names of the axes, if the store tells them.
     attributes : dict
         What goes along with the pixels.
+    transfer : str
+        The curve between light and the pixels: `plugplay.arrays.transfer`.
+    icc : bytes, optional
+        The colour profile of a TIFF file.
     """
 
     shape: tuple[int, ...]
@@ -60,6 +66,8 @@ class Layout:
     shard: tuple[int, int] | None = None
     axes: tuple[str, ...] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
+    transfer: str = "linear"
+    icc: bytes | None = None
 
     @property
     def stack(self) -> tuple[int, ...]:
@@ -278,6 +286,8 @@ def _described_zarr(path: Path) -> tuple[Layout, str]:
         None if shard is None else tuple(shard[at : at + 2]),
         axes,
         attributes,
+        # Microscopes record light in 8 bits as well.
+        "linear" if axes and not colour else default_transfer(node.dtype, colour=colour),
     )
     return layout, inner
 
@@ -303,6 +313,9 @@ def _described_tiff(path: Path) -> Layout:
         if len(series.pages) != math.prod(series.shape[: len(series.shape) - 2 - colour]):
             raise ImageFileError("its pages are not stored one by one")
         description = frame.description or ""
+        icc = frame.tags.valueof("InterColorProfile")
+        measured = (file.is_ome or file.is_imagej) and not colour
+        usual = "linear" if measured else default_transfer(frame.dtype, colour=colour)
         return Layout(
             tuple(series.shape),
             str(frame.dtype),
@@ -311,4 +324,6 @@ def _described_tiff(path: Path) -> Layout:
             None,
             (),
             {"description": description} if description.rstrip().endswith("</OME>") else {},
+            transfer_of_profile(icc) if icc else usual,
+            icc or None,
         )

@@ -166,6 +166,14 @@ class Parts:
         """The memory that a tile takes."""
         return _bytes(self.grid.core, self.grid.halo, self.layout.channels, self.grid.factor)
 
+    @property
+    def _undone(self) -> str:
+        """The transfer curve that stored values do not have any more: floats without a profile are light."""
+        source, made = self.source.layout, self.layout
+        becomes_float = np.dtype(made.dtype).kind == "f" and np.dtype(source.dtype).kind != "f"
+        marked = source.icc is not None and self.target.suffix.lower() in (".tif", ".tiff")
+        return source.transfer if becomes_float and not marked and source.transfer != "unknown" else "linear"
+
     def trial(self) -> float:
         """Return about how many seconds a tile takes, from a small part of the image."""
         place = patches_of(self.source.layout.size, side=TRIAL)[4]
@@ -215,6 +223,7 @@ class Parts:
             self.always_masked,
             self.bytes_per_tile,
             self.own,
+            self._undone,
         )
         reports = restore_parts(large, crew_for(executor, len(self.grid)), progress=progress)
         complete = output.path
