@@ -43,13 +43,15 @@ def cases(names: list[str], size: int) -> Iterator[tuple[str, Array, Any, Array,
             counts = rng.poisson(20 + 300 * np.clip(lens.forward(x), 0, 1)).astype(np.uint16)
             told = pp.models.Deblurring(pp.kernels.gaussian(9, sigma=1.5), boundary="unknown")
             yield f"{name} counts", counts, told, (20 + 300 * x) / 65535, axis
+            counts = rng.poisson(20 + 300 * x).astype(np.uint16)
+            yield f"{name} denoise counts", counts, pp.models.Denoising(), (20 + 300 * x) / 65535, axis
 
 
 def main() -> None:
     """Print a line for each run that is called doubtful, and the count."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", type=int, default=96)
-    parser.add_argument("--images", default="camera,coffee,brick,moon,dragonfly")
+    parser.add_argument("--images", default="camera,coffee,brick,moon,dragonfly,retina,wine,seeding")
     options = parser.parse_args()
     names = [name for name in options.images.split(",") if name in available()]
     count, alarms = 0, 0

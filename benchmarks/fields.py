@@ -221,6 +221,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "sky subtracted": {"subtracted": True},
     "uniform noise": {"uniform": True},
     "uniform, saturated": {"uniform": True, "full_well": 15_000.0},
+    "saturated": {"full_well": 15_000.0},
 }
 
 
@@ -239,6 +240,11 @@ def main() -> None:
             result = pp.deblur(field.y.astype(np.float32), field.psf, mask=np.isfinite(field.y))
             image = result.image.astype(np.float64)
             print(f"{kind}, field {seed}: {measured(image, field)}  {result.status.name}", flush=True)
+            well = KINDS[kind].get("full_well", math.inf)
+            full = field.fluxes * field.psf.max() > well
+            if full.any():
+                own = (apertures(image, field.places) / apertures(field.clean, field.places) - 1)[full]
+                print(f"    {full.sum()} saturated stars: own flux {100 * own.min():+.1f} to {100 * own.max():+.1f} %")
             errors.append(apertures(image, field.places) / apertures(field.clean, field.places) - 1)
             significances.append(field.fluxes / field.star_noise)
             if options.show:

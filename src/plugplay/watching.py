@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from plugplay.models.description import darkest_of
+import numpy as np
+
+from plugplay.models.description import darkest_of, evened
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
@@ -52,8 +54,10 @@ def watch_for(
     data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, *, bounded: bool
 ) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
-    if described is None or (traits.pointwise and isinstance(described, PoissonGaussian)):
+    if described is None:
         return None
+    if traits.pointwise and isinstance(described, PoissonGaussian):  # what was not observed may be NaN
+        y = evened(data_term, y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0)))
     # How much an image varies cannot be told from sums of its pixels.
     projected = traits.observes == "projections"
     seen = Seen(0.0, 0.0, 0.0, y.size) if projected else Seen.of(y, traits.observed)

@@ -176,3 +176,20 @@ def test_every_sign_is_told_with_what_to_try(command, with_nothing, tmp_path, ca
     if words is not None:
         assert sum(words in text for text in record["warnings"]) == 1
         assert sum(words in line for line in done.stderr.splitlines()) == 1
+
+
+def test_counts_that_are_denoised_as_photons_are_looked_at_too(run, tmp_path):
+    """Even light is nothing but its own noise; half as much of it in one corner is an image."""
+    rng = np.random.default_rng(0)
+    light = np.full((64, 64), 120.0)
+    scene = np.where(np.add.outer(np.arange(64), np.arange(64)) < 64, 0.5, 1.0) * light
+    for name, mean in (("flat", light), ("scene", scene)):
+        io.write(tmp_path / f"{name}.tif", ImageFile.of(rng.poisson(mean).astype(np.uint16)))
+    words = ("--noise", "poisson", "--denoiser", "gaussian", "--json", "--strict")
+    flat = run("denoise", "flat.tif", "-o", "a.tif", *words, cwd=tmp_path)
+    assert flat.returncode == 3
+    record = json.loads(flat.stdout)
+    assert record["doubtful"]
+    assert any("varies no more than its noise" in text for text in record["warnings"])
+    done = run("denoise", "scene.tif", "-o", "b.tif", *words, cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["doubtful"]) == (0, False), done.stderr

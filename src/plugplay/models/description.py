@@ -32,6 +32,7 @@ __all__ = [
     "darkest_of",
     "declared_lipschitz",
     "entered",
+    "evened",
     "factor_of",
     "has_adjoint",
     "knows_photons",
@@ -208,6 +209,12 @@ def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:
     """Return G x - y, if the data term can tell; else None."""
     own = getattr(data_term, "residual", None)
     return None if own is None else own(x)
+
+
+def evened(data_term: DataTerm, image: FloatArray) -> FloatArray:
+    """Return an image as it is where the noise is uniform: transformed, if the data term works on a transform of it."""
+    own = getattr(data_term, "even", None)
+    return image if own is None else own(image)
 
 
 def entered(data_term: DataTerm, image: FloatArray) -> FloatArray:

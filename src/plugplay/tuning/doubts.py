@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.models.description import residual_of
+from plugplay.models.description import evened, residual_of
 from plugplay.tuning.rules import MIN_NOISE
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
         The result, and the same on the whole domain of the data term.
     """
     seen, found = watch.seen, []
+    image = evened(watch.data_term, image)
     assumed, first = max(watch.noise, MIN_NOISE), max(watch.first_noise, MIN_NOISE)
     if seen.contrast > 2 * watch.first_noise and float(np.std(image)) < MIN_CONTRAST * seen.contrast:
         found.append("the restored image is nearly constant; give a smaller noise, or data_range=(black, white)")

@@ -56,6 +56,15 @@ class StabilisedTerm:
         """Return the image, transformed."""
         return self.stabiliser.forward(image)
 
+    def residual(self, x: FloatArray) -> FloatArray | None:
+        """Return G x - y in the transformed domain, where the noise is uniform."""
+        own = getattr(self.term, "residual", None)
+        return None if own is None else own(x)
+
+    def even(self, image: FloatArray) -> FloatArray:
+        """Return an image, or an observation, as it is where the noise is uniform."""
+        return self.stabiliser.forward(image)
+
     def crop(self, x: FloatArray) -> FloatArray:
         """Return the image, transformed back."""
         return self.stabiliser.inverse(self.term.crop(x))

@@ -23,7 +23,8 @@ belong together, so that the equations divided by the root of d are nearly those
 them.
 
 **What is possible.** Nothing is darker than the sky but by noise, and nothing is too bright. Pixels that have saturated
-only tell that they are: they are left out, and what lies around a star decides about its core.
+only tell that they are: what lies around a star decides about its core (`plugplay.models.likelihoods.saturation`), and
+what is no star is left out.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from plugplay.arrays.records import Fingerprinted
 from plugplay.models.base import check_step
 from plugplay.models.likelihoods.masked import MaskedSystem, MaskedTerm
 from plugplay.models.likelihoods.poisson import PoissonTerm
+from plugplay.models.likelihoods.saturation import completed
 from plugplay.models.solvers import StepLog, conjugate_gradients
 
 if TYPE_CHECKING:
@@ -114,8 +116,8 @@ class StretchedTerm(Fingerprinted):
         b and s, on the scale of the observation.
     darkest_sky : float
         How far the darkest part of the sky is above b, in units of s; below 0 where the sky is uneven.
-    saturated : int
-        How many pixels were left out because they have saturated.
+    saturated, completed : int
+        How many pixels were left out because they have saturated, or follow from the surroundings of their star.
     """
 
     term: MaskedTerm
@@ -124,6 +126,7 @@ class StretchedTerm(Fingerprinted):
     spread: float
     darkest_sky: float = 0.0
     saturated: int = 0
+    completed: int = 0
 
     @classmethod
     def build(cls, term: MaskedTerm, *, sky: Sky, tau: float) -> StretchedTerm:
@@ -134,9 +137,12 @@ class StretchedTerm(Fingerprinted):
         dtype = term.y.dtype
         y = np.where(term.mask, (term.y.astype(np.float64) - level) / spread, 0.0).astype(dtype)
         first = ((term.first.astype(np.float64) - level) / (spread * mass)).astype(dtype)
-        inner = replace(term, y=y, mask=term.mask & ~full, first=first)
+        y, stars = completed(y, term.mask, full, term.kernel / mass, tau)
+        first = np.where(stars, y / dtype.type(mass), first)
+        inner = replace(term, y=y, mask=term.mask & ~(full & ~stars), first=first)
         below = (sky.darkest - level) / (spread * mass)
-        return cls(inner, Stretch(tau), level / mass, spread, below, int(np.count_nonzero(full)))
+        known = int(np.count_nonzero(stars))
+        return cls(inner, Stretch(tau), level / mass, spread, below, int(np.count_nonzero(full)) - known, known)
 
     @property
     def noise(self) -> float:
@@ -274,9 +280,10 @@ class StretchedSession:
 
     def warnings(self) -> tuple[str, ...]:
         """Return what a user should know about the steps so far."""
-        left_out = self._term.saturated
-        told = (f"{left_out} saturated pixels were left out",) if left_out else ()
-        return told + self._log.warnings("the mask leaves too little to go on, or rho is tiny")
+        left_out, known = self._term.saturated, self._term.completed
+        told = [f"{known} saturated pixels follow from what their stars show around them"] * (known > 0)
+        told += [f"{left_out} saturated pixels were left out"] * (left_out > 0)
+        return (*told, *self._log.warnings("the mask leaves too little to go on, or rho is tiny"))
 
 
 def saturated_pixels(y: FloatArray, mask: BoolArray, *, sky: Sky, spatial_ndim: int = 2) -> BoolArray:
