@@ -35,7 +35,7 @@ def main() -> None:
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.xaxis.set_major_formatter("{x:g}")
-        axis.legend(loc="lower right")
+        axis.legend(loc="best")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("PSNR above BM3D with three stages, dB")
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
