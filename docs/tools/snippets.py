@@ -41,6 +41,8 @@ SMALLER = (
     ("--window 100 --stride 25", "--window 50 --stride 50"),
     ("motion:15,30", "motion:7,30"),
     ("processes:4", "processes:2"),
+    ("--contact-sheet sheet.png", "--contact-sheet sheet.png --denoiser tv"),
+    ("--tune sure", "--tune sure --denoiser tv"),
     ("reproduce all", "reproduce images --quick"),
     ('device="cuda"', 'device="cpu"'),
     ("plugplay demo", "plugplay demo --out demo"),
