@@ -1,5 +1,6 @@
 """Runs after runs: what is the same is skipped, what is not is done again, what is not ours is left alone."""
 
+import re
 import shutil
 
 import numpy as np
@@ -56,12 +57,13 @@ def test_files_of_others_are_left_alone(run, folder):
 
 def test_a_dry_run_writes_nothing(run, folder, noisy):
     (folder / "in").mkdir()
-    io.write(folder / "in/stack.tif", ImageFile.of(np.stack([(noisy * 9).astype(np.uint16)] * 5)))
+    io.write(folder / "in/stack.tif", ImageFile.of(np.stack([(noisy * 60000).astype(np.uint16)] * 5)))
     (folder / "in/bad.png").write_bytes(b"rubbish")
     done = run("upscale", "in", "-o", "out", "-f", 3, "--dry-run", *TV, cwd=folder)
     assert done.returncode == 0
     assert "would restore in/stack.tif -> out/stack.tif, 60 x 72, uint16, 5 pages" in done.stdout
     assert "would fail: in/bad.png" in done.stdout
+    assert re.search(r"^\d to restore, about .* on \d+ cores?$", done.stdout, re.MULTILINE)
     assert not (folder / "out").exists()
 
 

@@ -113,12 +113,12 @@ def _outcomes(crew: Executor, task: Task, parts: PartsTask, jobs: list[Job]) -> 
 
 
 def _forecast(crew: Executor, task: Task, jobs: list[Job]) -> str | None:
-    """Say how long files will take together, from a trial on a small part of the first; None if that is not known."""
+    """Say how long files will take together, from a trial on a small part of one; None if that is not known."""
     from plugplay.arrays.checks import check_workers
     from plugplay.cli.progress_display import duration
 
-    pending = [job for job in jobs if task.is_pending(job)]
-    each = task.trial(pending[0]) if pending else None
+    pending = [job for job in jobs if task.values(job) and task.is_pending(job)]
+    each = next((found for job in pending if (found := task.trial(job)) is not None), None)
     if each is None:
         return None
     # Threads of one file do as much as files side by side.
