@@ -31,8 +31,8 @@ DENSE_SIGMA = 0.03
 """The noise, for images on [0, 1], above which reference blocks of a restoration's first stage are closer together.
 
 While sigma is large, tiny differences decide which blocks form a group, and the decisions last: data that change by
-0.01/255 end as images that change by some 0.3/255. Where more groups share in each pixel that is about half, and parts
-of an image are restored as the whole is (``python benchmarks/scale.py stability``).
+0.01/255 end as images that change by 0.24/255 on average (``python benchmarks/scale.py stability``). Where fewer groups
+share in each pixel it is half as much again, and parts of an image differ more from the whole.
 """
 
 DENSE_EFFORT = 1.3
