@@ -6,6 +6,7 @@ from skimage import data
 
 import plugplay as pp
 from plugplay.models.operators.reshaping import Reshaping
+from plugplay.scale.choices import choose_globally
 from plugplay.tuning.evidence import kernel_mismatch
 
 BLUR = {"box": "box:9", "disk": "disk:5", "motion": "motion:9,30"}
@@ -94,3 +95,17 @@ def test_a_wrong_kernel_is_told_and_does_not_spoil_the_image(brick):
     result = pp.deblur(y, pp.kernels.parse("box:10"), boundary="circular")
     assert pp.psnr(result.image, brick) > pp.psnr(y, brick)
     assert any("the data fit a kernel that is" in warning for warning in result.warnings)
+
+
+def test_all_tiles_take_the_kernel_that_the_whole_image_prefers(brick):
+    """A tile alone could not tell, and another kernel for each would show as seams."""
+    y = pp.models.Deblurring(pp.kernels.box(9)).simulate(brick, noise=0.5 / 255, rng=0).astype(np.float32)
+
+    def model_for(observed):
+        return pp.models.Deblurring(pp.kernels.parse("box:10"), boundary="unknown", mask=observed)
+
+    told = {"denoiser": "gaussian"}
+    choices = choose_globally(lambda _, place: (y[place], None), y.shape, model_for, told, workers=1)
+    small = choices.plan(y[:40, :40], model_for, None, workers=1)
+    assert small.reshaping.stretch == pytest.approx(0.9, abs=0.03)
+    np.testing.assert_array_equal(small.parameters.model.kernel, small.reshaping.of(model_for(None).kernel))
