@@ -4,9 +4,9 @@
 
 Crops are blurred in light and saved as JPEG files of quality 92, or blurred and given noise of 0.5 and 2/255. The
 evidence (`plugplay.tuning.evidence`) is asked about the kernel that was used and about ones that are 8 to 14 % too
-wide or too narrow. Printed is the factor by which it is replaced, and in brackets the right one. Six of the images
-were looked at while limits were found (``found_on`` in `photographs.SOURCES`). With ``--restore``, what is replaced
-is deblurred with the given and the other kernel.
+wide or too narrow. Printed is the factor by which it is replaced, and in brackets the right one. All of the images
+were looked at when the limits were set. With ``--restore``, what is replaced is deblurred with the given and the
+other kernel.
 """
 
 from __future__ import annotations

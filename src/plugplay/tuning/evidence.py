@@ -7,10 +7,9 @@ size nor its whiteness. But the power spectrum of the observation does, because 
 likelihood of the best smooth spectrum behind it. If some t and R beat the kernel that was given by more than
 `MIN_EVIDENCE`, it is wrong.
 
-``python benchmarks/kernels.py`` tells how far that can be trusted, on crops of 144 x 144 pixels of twelve images, six
-of which were not looked at before. Of 120 right kernels (motion, disks, boxes; JPEG of quality 92, or noise of 0.5 and
-2/255) none was replaced; of 180 that were a tenth wrong 125 were, all by a
-better one. Gaussian blur has no zeros and cannot be judged.
+``python benchmarks/kernels.py`` asks about crops of 144 x 144 pixels of twelve images, all of which were looked at when
+the limits were set. Of 120 right kernels (motion, disks, boxes; JPEG of quality 92, or noise of 0.5 and 2/255) none was
+replaced; of 180 that were a tenth wrong 125 were, all by a better one. Gaussian blur has no zeros and cannot be judged.
 
 **What it means for the restoration.** If the evidence also comes from where the image stands out of the noise, and the
 kernel is wrong by more than t and R can be read to, the other kernel is used (`Mismatch.is_clear`). Else the kernel of
