@@ -106,6 +106,8 @@ def _share_light(counts: NDArray[np.int64], frames: int) -> bool:
     within = float(np.mean(shares.var(axis=-1, ddof=1))) - chance
     between = float(np.mean(np.square(np.diff(means, axis=1)))) / 2 - chance / 8
     error = chance * math.sqrt(2 / (7 * means.size))
+    if within < -WITHIN_ERRORS * error:  # less than chance: these are no counts of single photons, and tell nothing
+        return False
     if within + WITHIN_ERRORS * error < MIN_WITHIN * between:
         return True
     return columns > LONG * rows and within < WITHIN_ERRORS * error and _is_stretched(means, chance / 8)
