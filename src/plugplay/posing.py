@@ -119,7 +119,11 @@ def scale_of(
         return Scale.nominal_of(observed.dtype, data_range)
     gain = traits.constant_gain
     movable = gain is not None and abs(gain - 1) <= _KEEPS_CONSTANTS
-    return Scale.of(observed, data_range, observed=traits.observed, movable=movable)
+    scale = Scale.of(observed, data_range, observed=traits.observed, movable=movable)
+    # Noise that hides the few levels by which an 8-bit image varies need not have been given on a wrong scale.
+    few_levels = scale.integer and scale.high - scale.low <= MAX_8_BIT
+    hidden = few_levels and isinstance(noise, int | float) and noise * scale.gain >= 1
+    return Scale.nominal_of(observed.dtype, data_range) if hidden else scale
 
 
 @dataclass(frozen=True, eq=False)

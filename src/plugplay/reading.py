@@ -60,12 +60,12 @@ def pixels_of(value: Any) -> Any:
     return _single(value).pages[0] if is_path(value) else value
 
 
-def mask_of(value: Any) -> Any:
-    """Return the mask of a file, True where it is white; arrays are returned as they are."""
+def mask_of(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the mask of a file, True where it is white, and what is questionable; arrays are returned as they are."""
     if not is_path(value):
-        return value
-    image = _single(value)
-    return io.observed_where_white(image.pages, colour=image.colour)[0][0]
+        return value, ()
+    masks, doubts = io.mask_from(_single(value), Path(value).name)
+    return masks[0], doubts
 
 
 def kernel_of(kernel: ArrayLike | str | os.PathLike[str]) -> tuple[NDArray[Any], tuple[str, ...]]:

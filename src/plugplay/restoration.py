@@ -257,9 +257,9 @@ def deblur(
     """
     taps, notes = kernel_of(kernel)
     observed, known = observation_of(y, {**options}, optical=True)
-    seen = _mask_inside(observed, mask, taps.ndim, known)
+    seen, doubts = _mask_inside(observed, mask, taps.ndim, known)
     model = Deblurring(taps, boundary=boundary, mask=seen, exact=exact_kernel)
-    return restore(observed, model, **known).noting(*notes)
+    return restore(observed, model, **known).noting(*notes, *doubts)
 
 
 @_with_options
@@ -277,7 +277,8 @@ def inpaint(
     """
     ndim = options.get("spatial_ndim") or 2
     observed, known = observation_of(y, {**options}, optical=False)
-    return restore(observed, Inpainting(_mask_inside(observed, mask, ndim, known), spatial_ndim=ndim), **known)
+    seen, doubts = _mask_inside(observed, mask, ndim, known)
+    return restore(observed, Inpainting(seen, spatial_ndim=ndim), **known).noting(*doubts)
 
 
 @_with_options
@@ -307,9 +308,9 @@ def super_resolve(
     if not bicubic:
         taps, notes = kernel_of(kernel)
     observed, known = observation_of(y, {**options}, optical=not bicubic)
-    seen = _mask_inside(observed, mask, 2 if bicubic else np.ndim(taps), known)
+    seen, doubts = _mask_inside(observed, mask, 2 if bicubic else np.ndim(taps), known)
     model = SuperResolution(factor, taps, offset=offset, boundary=boundary, mask=seen)
-    return restore(observed, model, **known).noting(*notes)
+    return restore(observed, model, **known).noting(*notes, *doubts)
 
 
 @_with_options
@@ -389,12 +390,13 @@ def single_photon(
 _LOOP_OPTIONS = ("lam", "schedule", "start", "max_iter", "tol", "tune")
 
 
-def _mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str, Any]) -> Any:
-    """Return a mask that has the axes of y with its channels where models expect them."""
+def _mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    """Return a mask with the axes of y, its channels where models expect them, and what is questionable about it."""
     if mask is None:
-        return None
-    observed = check_mask(mask_of(mask), spatial_ndim=spatial_ndim)
+        return None, ()
+    white, doubts = mask_of(mask)
+    observed = check_mask(white, spatial_ndim=spatial_ndim)
     if observed.ndim == spatial_ndim:
-        return observed
+        return observed, doubts
     axes = Axes.of(np.shape(y), "y", channel_axis=options.get("channel_axis"), spatial_ndim=spatial_ndim)
-    return axes.companion_to_inside(observed, "mask")
+    return axes.companion_to_inside(observed, "mask"), doubts

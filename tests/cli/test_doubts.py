@@ -27,7 +27,7 @@ def folder(tmp_path, noisy):
     hole = np.full(noisy.shape, 255, np.uint8)
     hole[8:14, 8:14] = 0
     soft = hole.copy()
-    soft[7, 7:15], soft[14, 7:15], soft[7:15, 7], soft[7:15, 14] = 200, 200, 120, 120
+    soft[7, 7:15], soft[14, 7:15], soft[7:15, 7], soft[7:15, 14] = 200, 250, 120, 240
     few = np.zeros_like(hole)
     few[::4, ::4] = 255
     for name, pixels in {"hard": hole, "soft": soft, "few": few, "scene": scene}.items():
@@ -38,7 +38,7 @@ def folder(tmp_path, noisy):
 def test_soft_edges_of_masks_are_missing(run, folder):
     """The rim of a soft mask was touched: with a true rim or a ruined one, the result must be the same."""
     scene = io.read(folder / "a.png").pixels.copy()
-    rim = (io.read(folder / "soft.png").pixels < 230) & (io.read(folder / "hard.png").pixels == 255)
+    rim = (io.read(folder / "soft.png").pixels < 255) & (io.read(folder / "hard.png").pixels == 255)
     scene[rim] = 255
     io.write(folder / "ruined.png", ImageFile.of(scene))
     for name in ("a", "ruined"):
@@ -47,15 +47,31 @@ def test_soft_edges_of_masks_are_missing(run, folder):
     np.testing.assert_array_equal(io.read(folder / "a.tif").pixels, io.read(folder / "ruined.tif").pixels)
 
 
-def test_masks_survive_compression(run, folder):
-    """Ringing around a hole in a JPEG mask leaves white white, and the hole a hole."""
+@pytest.mark.parametrize("ending", ["jpg", "webp"])
+def test_masks_survive_compression(run, folder, ending):
+    """Ringing around a hole in a compressed mask leaves white white, and the hole a hole."""
     hard = io.read(folder / "hard.png").pixels
-    Image.fromarray(hard).save(folder / "mask.jpg", quality=80)
-    done = run("inpaint", "a.png", "-o", "b.png", "--mask", "mask.jpg", *CHEAP, "--strict", cwd=folder)
+    Image.fromarray(hard).save(folder / f"mask.{ending}", quality=80)
+    done = run("inpaint", "a.png", "-o", "b.png", "--mask", f"mask.{ending}", *CHEAP, "--strict", cwd=folder)
     assert (done.returncode, "warning" in done.stderr) == (0, False), done.stderr
-    observed, _ = io.observed_where_white(io.read(folder / "mask.jpg").pages, colour=False)
+    observed, _ = io.mask_from(io.read(folder / f"mask.{ending}"), "mask")
     assert not observed[0][hard == 0].any()
     assert observed[0][hard == 255].mean() > 0.9
+
+
+def test_transparent_parts_of_a_mask_are_missing(run, folder):
+    """An eraser leaves white that is transparent."""
+    hard = io.read(folder / "hard.png").pixels
+    Image.fromarray(np.stack([np.full_like(hard, 255), hard], axis=-1)).save(folder / "erased.png")
+    for name in ("hard", "erased"):
+        done = run("inpaint", "a.png", "-o", f"{name}.tif", "--mask", f"{name}.png", *CHEAP, cwd=folder)
+        assert (done.returncode, "warning" in done.stderr) == (0, False), done.stderr
+    np.testing.assert_array_equal(io.read(folder / "hard.tif").pixels, io.read(folder / "erased.tif").pixels)
+
+
+def test_files_that_are_no_masks_are_questioned_in_python_too(folder):
+    result = pp.inpaint(folder / "a.png", folder / "scene.png", denoiser="tv", max_iter=2, noise=0.02)
+    assert any("scene.png does not look like a mask" in text for text in result.warnings)
 
 
 @pytest.mark.parametrize(

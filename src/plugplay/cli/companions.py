@@ -15,23 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["check_pages", "cropped", "mask_pages"]
 
-# A mask with more pixels than this share that are neither black nor white is questioned.
-MAX_GRAY = 0.3
-
 
 def mask_pages(mask: ImageFile, path: Path) -> tuple[NDArray[np.bool_], list[str]]:
     """Return masks, ``(N, H, W)``, from images of them, and what is questionable about them."""
     from plugplay.arrays.masks import hardly_observed
-    from plugplay.io import observed_where_white, printable
+    from plugplay.io import mask_from, printable
 
-    observed, gray = observed_where_white(mask.pages, colour=mask.colour)
-    doubts = list(hardly_observed(observed))
-    if gray > MAX_GRAY:
-        doubts.append(
-            f"{printable(path)} does not look like a mask: {100 * gray:.0f} % of its pixels are neither black nor "
-            "white; all that is not white counts as missing"
-        )
-    return observed, doubts
+    observed, doubts = mask_from(mask, printable(path))
+    return observed, [*hardly_observed(observed), *doubts]
 
 
 def cropped(image: ImageFile, box: tuple[int, int, int, int], *, factor: int = 1) -> ImageFile:

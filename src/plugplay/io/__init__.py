@@ -11,7 +11,7 @@ from plugplay.io.errors import ImageFileError, ImageLossWarning, printable
 from plugplay.io.files import is_image_name, read, sniff, suffixes, write
 from plugplay.io.light import light_transfer
 from plugplay.io.limits import MAX_BYTES, check_size, parse_size
-from plugplay.io.masks import observed_where_white
+from plugplay.io.masks import mask_from, observed_where_white
 from plugplay.io.numpy_files import load_arrays, save_arrays
 from plugplay.io.paths import check_regular, check_targets, same_file
 from plugplay.io.record import ImageFile, Metadata, Resolution
@@ -32,6 +32,7 @@ __all__ = [
     "light_transfer",
     "linearise",
     "load_arrays",
+    "mask_from",
     "observed_where_white",
     "parse_size",
     "photons",

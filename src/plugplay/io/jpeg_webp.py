@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +29,13 @@ def read(path: Path, limit: int | None) -> ImageFile:
     """Read a JPEG or WebP file."""
     with path.open("rb") as stream:
         format_ = "WEBP" if stream.read(4) == b"RIFF" else "JPEG"
+        lossy_webp = format_ == "WEBP" and _is_lossy(stream)
     with opened(path, format_, limit) as image:
         if format_ == "WEBP" and getattr(image, "n_frames", 1) > 1:
             warnings.warn(ImageLossWarning(f"{path} is animated: only its first image is used"), stacklevel=2)
         decoded = upright(pixels_of(image), orientation_of(image))
         pixels, colour, alpha = split_alpha(decoded)
-        metadata = metadata_of(image)
+        metadata = replace(metadata_of(image), lossy_webp=lossy_webp)
     transfer = "srgb" if metadata.icc is None else transfer_of_profile(metadata.icc)
     return ImageFile.of(pixels, colour=colour, alpha=alpha, metadata=metadata, transfer=transfer)
 
@@ -55,6 +57,15 @@ def write_webp(stream: IO[bytes], image: ImageFile) -> None:
         rgb = pixels if image.colour else np.repeat(pixels[..., None], 3, axis=-1)
         pixels = np.concatenate([rgb, image.alpha[..., None]], axis=-1)
     Image.fromarray(pixels).save(stream, "WEBP", lossless=True, exact=True, **_options(image))
+
+
+def _is_lossy(stream: IO[bytes]) -> bool:
+    """Tell whether the first image of a WebP file was compressed with loss: its chunk is VP8 then, not VP8L."""
+    stream.seek(12)
+    while len(head := stream.read(8)) == 8 and head[:4] not in (b"VP8 ", b"VP8L", b"ANMF"):
+        size = int.from_bytes(head[4:], "little")
+        stream.seek(size + size % 2, 1)
+    return head[:4] == b"VP8 "
 
 
 def _options(image: ImageFile) -> dict[str, Any]:

@@ -76,6 +76,8 @@ class Metadata:
     quantisation : tuple
         JPEG's quantisation tables, luminance first, 64 steps each, in rows of eight: the coefficient of each cosine
         was rounded to a multiple of its step, on the scale of 0 to 255.
+    lossy_webp : bool
+        Whether it is a WebP file whose pixels are not quite those that were saved.
     """
 
     icc: bytes | None = None
@@ -88,6 +90,12 @@ class Metadata:
     parts: tuple[bytes | None, ...] = ()
     compression: str | None = None
     quantisation: tuple[tuple[int, ...], ...] = ()
+    lossy_webp: bool = False
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether the file was compressed in a way that changes pixels."""
+        return bool(self.quantisation) or self.lossy_webp
 
     @property
     def jpeg_quality(self) -> int | None:
@@ -237,7 +245,7 @@ class ImageFile(Fingerprinted):
         alpha = self.alpha
         if alpha is not None and factor > 1:
             alpha = np.repeat(np.repeat(alpha, factor, axis=-2), factor, axis=-1)
-        metadata = replace(self.metadata, quantisation=())  # the new pixels have not been rounded
+        metadata = replace(self.metadata, quantisation=(), lossy_webp=False)  # the new pixels have not been rounded
         if metadata.resolution is not None:
             metadata = replace(metadata, resolution=metadata.resolution.scaled(factor))
         if metadata.header is not None:

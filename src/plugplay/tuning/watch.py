@@ -132,8 +132,8 @@ class Watch:
         limit = MAX_RINGING if self.noise <= self.first_noise else MAX_SUSPECTED_RINGING
         if self.taps is not None and assumed < MAX_RINGING_NOISE and ringing(state.image, self.taps) > limit:
             return Raise(self._more() * assumed, certain=True)
-        if self.invents(state.image):  # by small steps: some of it may be detail that the noise hides
-            return Raise(RAISE * assumed, certain=True)
+        if self.invents(state.image):  # by small steps at first: some of it may be detail that the noise hides
+            return Raise(self._more() * assumed, certain=True)
         if noisiness(state.image) > MIN_NOISINESS * assumed:
             return Raise(RAISE * assumed, certain=False)
         return None

@@ -199,15 +199,14 @@ class Problem:
             if drawn.pages.shape[1:3] != (height, width):
                 rows, columns = drawn.pages.shape[1:3]
                 raise ValueError(f"the mask has {columns} x {rows} pixels, but the image has {width} x {height}")
-            return io.observed_where_white(drawn.pages, colour=drawn.colour)[0]
+            return io.mask_from(drawn, "the mask")[0]
 
     @cached_property
     def _photons(self) -> PhotonCounts:
         options, works = self.task.photon, None
         if self.sources.mask is not None:
             with self.kept_warnings(), blamed("mask_file"):
-                white = read_image(self.sources.mask)
-                works = io.observed_where_white(white.pages[:1], colour=white.colour)[0][0]
+                works = io.mask_from(read_image(self.sources.mask), "the mask")[0][0]
         with blamed("photon"):
             return io.photons.count_ones(
                 self.sources.image,
