@@ -1,10 +1,11 @@
-"""Photon cubes whose time axis is packed, unpacked along an axis of the frame: how often that is noticed.
+"""Photon cubes that are unpacked the wrong way: how often that is noticed.
 
     python benchmarks/photon_layouts.py
 
 Counts are simulated for crops of 64 to 256 pixels of nine photographs, four levels of light, and 160 or 1000 frames, of
-which eight share a byte; 0.5 % of the jots of the frames that are unpacked rightly are hot. The last kind are strips
-four to eight times as long as wide, along which they are packed.
+which eight share a byte, though they are unpacked along an axis of the frame. Frames that are packed along their rows
+are unpacked rightly, in the wrong order of bits and along their columns; 0.5 % of their jots are hot. The last kind are
+strips four to eight times as long as wide, along which they are packed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def main() -> None:
     """Print the counts."""
     rng = np.random.default_rng(0)
     noticed = {gain: [0, 0] for gain in GAINS}
-    alarms, strips = [0, 0], [0, 0]
+    alarms, strips, orders, axes = [0, 0], [0, 0], [0, 0], [0, 0]
     for name in [name for name in NAMES if name in available()]:
         for light in [light for size in (64, 128, 256) if (light := scene(name, size)).size]:
             for gain in GAINS:
@@ -50,12 +51,19 @@ def main() -> None:
                         counts = rng.binomial(used, np.where(hot, 0.9, chance))
                         alarms[0] += sum(bool(questions(counts, used, axis, "big")) for axis in (0, 1))
                         alarms[1] += 2
+                        rows, columns = counts.shape
+                        split = counts.reshape(rows, columns // 8, 8)
+                        turned = questions(split[..., ::-1].reshape(rows, columns), used, 1, "big")
+                        crossed = split.transpose(0, 2, 1).reshape(8 * rows, columns // 8)
+                        for tally, found in ((orders, turned), (axes, questions(crossed, used, 0, "big"))):
+                            tally[:] = tally[0] + (bool(found) and used > 1), tally[1] + (used > 1)
                 strip = chance[: len(chance) // (4 if len(chance) > 64 else 8)]
                 for used in (20, 125, 1000):
                     strips[0] += bool(questions(rng.binomial(used, strip), used, 1, "big"))
                     strips[1] += 1
     for gain, (found_in, count) in noticed.items():
         print(f"{gain:4} photons at white: noticed in {found_in} of {count}")
+    print(f"wrong order of bits noticed in {orders[0]} of {orders[1]}, wrong axis in {axes[0]} of {axes[1]}")
     print(f"false alarms in {alarms[0]} of {alarms[1]} frames, and in {strips[0]} of {strips[1]} strips")
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from plugplay import io, kernels
-from plugplay.arrays.checks import check_finite, numeric_array
+from plugplay.arrays.axes import Axes
+from plugplay.arrays.checks import check_finite, check_mask, numeric_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["is_path", "kernel_of", "mask_of", "observation_of", "pixels_of"]
+__all__ = ["is_path", "kernel_of", "mask_inside", "observation_of", "pixels_of"]
 
 # How far from one the sum of a kernel may be without being told.
 _SUM_TOLERANCE = 1e-3
@@ -60,12 +61,24 @@ def pixels_of(value: Any) -> Any:
     return _single(value).pages[0] if is_path(value) else value
 
 
-def mask_of(value: Any) -> tuple[Any, tuple[str, ...]]:
+def _mask_of(value: Any) -> tuple[Any, tuple[str, ...]]:
     """Return the mask of a file, True where it is white, and what is questionable; arrays are returned as they are."""
     if not is_path(value):
         return value, ()
     masks, doubts = io.mask_from(_single(value), Path(value).name)
     return masks[0], doubts
+
+
+def mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    """Return a mask with the axes of y, its channels where models expect them, and what is questionable about it."""
+    if mask is None:
+        return None, ()
+    white, doubts = _mask_of(mask)
+    observed = check_mask(white, spatial_ndim=spatial_ndim)
+    if observed.ndim == spatial_ndim:
+        return observed, doubts
+    axes = Axes.of(np.shape(y), "y", channel_axis=options.get("channel_axis"), spatial_ndim=spatial_ndim)
+    return axes.companion_to_inside(observed, "mask"), doubts
 
 
 def kernel_of(kernel: ArrayLike | str | os.PathLike[str]) -> tuple[NDArray[Any], tuple[str, ...]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from plugplay import denoisers
 from plugplay.arrays.axes import Axes, without_single_frame
-from plugplay.arrays.checks import check_choice, check_mask, numeric_array
+from plugplay.arrays.checks import check_choice, numeric_array
 from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.models.exposure import exposed, per_exposure
@@ -20,7 +20,7 @@ from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 from plugplay.plan import prepare
 from plugplay.plots.attending import attended
 from plugplay.pnp.driver import check_callback
-from plugplay.reading import kernel_of, mask_of, observation_of
+from plugplay.reading import kernel_of, mask_inside, observation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,7 +257,7 @@ def deblur(
     """
     taps, notes = kernel_of(kernel)
     observed, known = observation_of(y, {**options}, optical=True)
-    seen, doubts = _mask_inside(observed, mask, taps.ndim, known)
+    seen, doubts = mask_inside(observed, mask, taps.ndim, known)
     model = Deblurring(taps, boundary=boundary, mask=seen, exact=exact_kernel)
     return restore(observed, model, **known).noting(*notes, *doubts)
 
@@ -277,7 +277,7 @@ def inpaint(
     """
     ndim = options.get("spatial_ndim") or 2
     observed, known = observation_of(y, {**options}, optical=False)
-    seen, doubts = _mask_inside(observed, mask, ndim, known)
+    seen, doubts = mask_inside(observed, mask, ndim, known)
     return restore(observed, Inpainting(seen, spatial_ndim=ndim), **known).noting(*doubts)
 
 
@@ -308,7 +308,7 @@ def super_resolve(
     if not bicubic:
         taps, notes = kernel_of(kernel)
     observed, known = observation_of(y, {**options}, optical=not bicubic)
-    seen, doubts = _mask_inside(observed, mask, 2 if bicubic else np.ndim(taps), known)
+    seen, doubts = mask_inside(observed, mask, 2 if bicubic else np.ndim(taps), known)
     model = SuperResolution(factor, taps, offset=offset, boundary=boundary, mask=seen)
     return restore(observed, model, **known).noting(*notes, *doubts)
 
@@ -358,12 +358,12 @@ def single_photon(
             raise ValueError(f"oversampling is {oversampling}, but the counts were made with {bits.oversampling}")
         observed, frames = np.stack([bits.ones, bits.trials]), bits.frames * bits.exposures
         sensor: type[SinglePhoton] = CountedSinglePhoton
-        k, exposures = bits.oversampling, bits.exposures
+        k, exposures, doubts = bits.oversampling, bits.exposures, bits.doubts
     else:
         observed, frames, axis = without_single_frame(numeric_array(bits, "bits"), options.get("channel_axis"))
         if axis is not None:
             options["channel_axis"] = axis
-        sensor, k, exposures = SinglePhoton, 1 if oversampling is None else oversampling, 1
+        sensor, k, exposures, doubts = SinglePhoton, 1 if oversampling is None else oversampling, 1, ()
     photons = per_exposure(None if gain == "auto" else gain, k, exposures)
     dark = dark / exposures if exposures > 1 else dark
     model = sensor(k, frames=frames, gain=photons, threshold=threshold, dark=dark, efficiency=efficiency)
@@ -374,29 +374,17 @@ def single_photon(
     given = any(options.get(name) is not None for name in _LOOP_OPTIONS)
     wants_loop = given or options.get("iteration", "admm") != "admm"
     if method == "loop" or (method == "auto" and wants_loop):
-        return restore(observed, model, **options)
+        return restore(observed, model, **options).noting(*doubts)
     axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
     counts = model.counts(axes.to_inside(observed, "bits"))
     if method == "auto" and not are_stable(counts[1]):
-        return restore(observed, model, **options)
+        return restore(observed, model, **options).noting(*doubts)
     if axes.image_channel is not None:
         options["channel_axis"] = axes.image_channel + 1  # behind that of ones and trials
         counts = np.moveaxis(counts, -1, axes.image_channel + 1)
     options.setdefault("denoiser", denoisers.get("bm3d", profile="high"))  # one call is cheap, and this 0.03 dB better
-    return restore(counts, StabilisedPhotons.of(model), **options)
+    return restore(counts, StabilisedPhotons.of(model), **options).noting(*doubts)
 
 
 # Options that only mean something to a loop.
 _LOOP_OPTIONS = ("lam", "schedule", "start", "max_iter", "tol", "tune")
-
-
-def _mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
-    """Return a mask with the axes of y, its channels where models expect them, and what is questionable about it."""
-    if mask is None:
-        return None, ()
-    white, doubts = mask_of(mask)
-    observed = check_mask(white, spatial_ndim=spatial_ndim)
-    if observed.ndim == spatial_ndim:
-        return observed, doubts
-    axes = Axes.of(np.shape(y), "y", channel_axis=options.get("channel_axis"), spatial_ndim=spatial_ndim)
-    return axes.companion_to_inside(observed, "mask"), doubts

@@ -10,12 +10,21 @@ from typing import Self
 from plugplay.cli.jobs import Job
 from plugplay.cli.terminal import err
 
-__all__ = ["Notices", "one_line", "show_warning"]
+__all__ = ["Notices", "one_line", "show_warning", "spelt_as_options"]
 
-# Errors of the library name its parameters; on the command line they are options.
+# Errors and warnings of the library name its parameters; on the command line they are options.
 _PARAMETER = re.compile(
     r"^(noise|strength|max_iter|tol|tune|iteration|data_range|linear|crop|weights|workers)(?= must|=)"
+    r"|(?<![\w/.-])(packed_axis|bit_order|frame_shape|time_axis|max_count)(?![\w/.-])"
 )
+_PHRASES = {
+    "exact_kernel=True, or --exact-kernel, keeps": "--exact-kernel keeps",
+    "clip=None, or data_range=(black, white)": "--data-range BLACK,WHITE",
+    "data_range=(black, white)": "--data-range BLACK,WHITE",
+    "frame_shape=(height, width)": "--frame-shape H,W",
+    "a larger noise": "a larger --noise",
+    "a smaller noise": "a smaller --noise",
+}
 
 
 class Notices:
@@ -43,7 +52,7 @@ class Notices:
     def add(self, text: str, *, doubtful: bool = False) -> None:
         """Show a notice; a doubtful result is not to be called good."""
         self.doubtful |= doubtful
-        text = " ".join(text.split())
+        text = spelt_as_options(" ".join(text.split()))
         kind = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", text)
         if kind not in self._texts:
             self._texts[kind] = text
@@ -71,6 +80,19 @@ def show_warning(job: Job, text: str) -> None:
     err(f"warning: {text}" if about in text else f"warning: {about}: {text}")
 
 
+def spelt_as_options(text: str) -> str:
+    """Return a message of the library as it is meant on the command line.
+
+    Examples
+    --------
+    >>> spelt_as_options("is it another packed_axis?")
+    'is it another --packed-axis?'
+    """
+    for phrase, words in _PHRASES.items():
+        text = text.replace(phrase, words)
+    return _PARAMETER.sub(lambda found: "--" + found[0].replace("_", "-"), text)
+
+
 def one_line(error: Exception) -> str:
     """Return an error as one line, with options in their own spelling.
 
@@ -82,6 +104,6 @@ def one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror and error.filename:
         text = f"{error.filename}: {error.strerror}"
-    text = _PARAMETER.sub(lambda found: "--" + found[0].replace("_", "-"), text)
+    text = spelt_as_options(text)
     known = isinstance(error, ValueError | TypeError | OSError)
     return text if known and text else f"{type(error).__name__}: {text}".removesuffix(": ")

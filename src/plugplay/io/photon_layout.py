@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 __all__ = ["questions"]
 
 # Another layout must be smoother by so many standard errors, and so much.
-MIN_SIGNIFICANCE = 6.0
-MIN_GAIN = 0.05
+MIN_SIGNIFICANCE = 4.0
+MIN_GAIN = 0.02
+# What is brighter than this quantile counts as that bright.
+BRIGHT = 0.98
 # If so many standard errors more than what light varies by within bytes were less than this share of what it varies by
 # between them, bytes are not rows of neighbours.
 MIN_WITHIN, WITHIN_ERRORS = 0.08, 4.0
@@ -66,13 +68,15 @@ def questions(ones: NDArray[np.int64], frames: int, packed: int, bit_order: Lite
     used = np.flatnonzero(bytes_first.reshape(rows, -1, 8).any(axis=(0, 1)))
     if used.size == 1 and used[0] == (7 if bit_order == "big" else 0):
         return ["all bytes are 0 or 1: the jots do not seem to be packed, so leave packed_axis out"]
-    as_is = _seams(bytes_first)
+    # A few hot jots differ from their neighbours in any layout, and by more than all light does.
+    capped = np.minimum(bytes_first, max(1, int(np.quantile(bytes_first, BRIGHT))))
+    as_is = _seams(capped)
     other = "little" if bit_order == "big" else "big"
-    turned = _seams(_turned(bytes_first))
+    turned = _seams(_turned(capped))
     if _is_smoother(turned, as_is):
         return [f"the bits of each byte seem to be in the other order: is it bit_order {other}?"]
     # The same bytes, with their bits along the other axis of the frame.
-    crossed = bytes_first.reshape(rows, columns // 8, 8).transpose(0, 2, 1).reshape(rows * 8, columns // 8).T
+    crossed = capped.reshape(rows, columns // 8, 8).transpose(0, 2, 1).reshape(rows * 8, columns // 8).T
     best_crossed = min((_seams(crossed), _seams(_turned(crossed))), key=lambda seams: float(np.mean(seams)))
     # Or not along an axis of the frame at all: then the eight jots of a byte are one jot in eight frames.
     if _is_smoother(best_crossed, as_is) or (frames > 1 and _share_light(bytes_first, frames)):
@@ -93,7 +97,10 @@ def _seams(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def _is_smoother(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     """Tell whether seams are clearly smaller than those of another layout."""
     gain = float(np.mean(other) - np.mean(one))
-    error = math.hypot(*(float(np.std(each)) / math.sqrt(each.size) for each in (one, other)))
+    if one.shape == other.shape:  # of the same bytes: what the scene is like there does not matter
+        error = float(np.std(other - one)) / math.sqrt(one.size)
+    else:
+        error = math.hypot(*(float(np.std(each)) / math.sqrt(each.size) for each in (one, other)))
     return gain > MIN_SIGNIFICANCE * error and gain > MIN_GAIN * float(np.mean(other))
 
 
