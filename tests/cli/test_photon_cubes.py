@@ -76,18 +76,19 @@ def test_dark_counts_come_from_a_dark_cube(light, tmp_path, run):
 @pytest.mark.parametrize(
     ("stored", "options", "question"),
     [
-        (lambda bits: np.packbits(bits, axis=2, bitorder="little"), ("--packed-axis", 2), "bit_order little"),
-        (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 1), "along another axis"),
+        (lambda bits: np.packbits(bits, axis=2, bitorder="little"), ("--packed-axis", 2), "is it --bit-order little"),
+        (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 1), "is it another --packed-axis"),
         (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 0), "an axis of the frame"),
-        (lambda bits: np.packbits(bits, axis=0), ("--packed-axis", 2), "along another axis"),
-        (lambda bits: np.packbits(bits, axis=0), ("--packed-axis", 1), "along another axis"),
+        (lambda bits: np.packbits(bits, axis=0), ("--packed-axis", 2), "is it another --packed-axis"),
+        (lambda bits: np.packbits(bits, axis=0), ("--packed-axis", 1), "is it another --packed-axis"),
         (lambda bits: np.packbits(bits, axis=0), ("--packed-axis", 0), None),
         (lambda bits: bits, ("--packed-axis", 2), "do not seem to be packed"),
         (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 2), None),
     ],
 )
 def test_wrong_layouts_are_questioned(stored, options, question, light, tmp_path, run):
-    np.save(tmp_path / "cube.npy", stored(cube_of(light, frames=640)))
+    hot = [tuple(place) for place in np.random.default_rng(3).integers(0, light.shape, (30, 2))]
+    np.save(tmp_path / "cube.npy", stored(cube_of(light, frames=640, hot=hot)))
     out = tmp_path / "out.npy"
     done = run("photon", tmp_path / "cube.npy", "-o", out, "--denoiser", "gaussian", "--strict", *options)
     if question is None:

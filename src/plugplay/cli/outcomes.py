@@ -107,9 +107,11 @@ def failure(job: Job, error: str) -> str:
     return error if error.startswith((source, printable(source))) else f"{source}: {error}"
 
 
-def page_figures(page: Page, result: Result, *, single_step: bool) -> PageFigures:
+def page_figures(page: Page, result: Result, *, verb: str) -> PageFigures:
     """Take down the figures of a page."""
-    status = result.status.name
+    status, used = result.status.name, result.parameters
+    # A single call of the denoiser, as of photons, has nothing that could converge.
+    single_step = used.max_iter == 1 and (verb == "denoise" or "max_iter" in used.chosen)
     return PageFigures(
         result="FINISHED" if single_step and status in ("CONVERGED", "MAX_ITERATIONS") else status,
         advice=str(result.status),

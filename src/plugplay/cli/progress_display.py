@@ -43,7 +43,7 @@ class Display:
     """
 
     def __init__(self, label: str, parameters: Parameters, *, pixels: int, first: int = 0, quiet: bool = False) -> None:
-        self._label = f"{label}: restoring {pixels / 1e6:.1f} MP"
+        self._label = f"{label}: restoring {pixels / 1e6:.{1 if pixels > 95_000 else 2}f} MP"
         self._parameters, self._quiet, self._done = parameters, quiet, first
         self._single = parameters.max_iter == 1
         self._figures = "" if first == 0 else f"resuming after iteration {first}"

@@ -137,8 +137,7 @@ class Restoration:
         )
         with display:
             result = finish(plan, display, checkpoint)
-        single = self._verb.name == "denoise" and plan.parameters.max_iter == 1
-        self._take_down(page_figures(page, result, single_step=single))
+        self._take_down(page_figures(page, result, verb=self._verb.name))
         if self.first is None:
             self.first = (result.history, result.parameters)
         return result.image

@@ -64,7 +64,7 @@ class _Windows:
         page = self.source.page(number)
         plan = replace(self.settings, workers=threads).plan(page, self.verb.model(self.source, page))
         result = plan.run()
-        figures = page_figures(page, result, single_step=False)
+        figures = page_figures(page, result, verb=self.verb.name)
         record = json.dumps({"figures": asdict(figures), "notices": plan.warnings})
         with atomic(self.part(number)) as temporary, temporary.open("wb") as stream:
             np.savez(stream, image=result.image, record=np.array(record))
