@@ -155,7 +155,7 @@ def test_what_people_read(run, tmp_path, noisy):
     told = ("a.png -> b.tif", "20 x 24, gray, uint8", "chosen: ", "noise 0.", " ± 0.0", "used: denoiser tv", "lam ")
     for text in told:
         assert text in done.stdout
-    assert "a.png: restoring 0.0 MP" in done.stderr
+    assert "a.png: restoring 480 pixels" in done.stderr
     with Image.open(plot) as image:
         assert image.size[0] > 500
 

@@ -23,6 +23,8 @@ __all__ = ["PAUSE", "Display", "bar", "duration", "shown"]
 PAUSE = 2.0
 # The first iterations tell little about the rest.
 MIN_ITERATIONS = 3
+# Fewer pixels are not counted in millions.
+MIN_MEGAPIXELS = 100_000
 
 
 class Display:
@@ -43,7 +45,8 @@ class Display:
     """
 
     def __init__(self, label: str, parameters: Parameters, *, pixels: int, first: int = 0, quiet: bool = False) -> None:
-        self._label = f"{label}: restoring {pixels / 1e6:.{1 if pixels > 95_000 else 2}f} MP"
+        size = f"{pixels / 1e6:.1f} MP" if pixels >= MIN_MEGAPIXELS else f"{pixels:,} pixels"
+        self._label = f"{label}: restoring {size}"
         self._parameters, self._quiet, self._done = parameters, quiet, first
         self._single = parameters.max_iter == 1
         self._figures = "" if first == 0 else f"resuming after iteration {first}"

@@ -12,8 +12,8 @@ In little light chance hides that, but such a frame is also eight times too long
 8 x 8 jots then change much less along it than across. On crops of 64 to 256 pixels of nine photographs, in 160 and 1000
 frames, that is noticed in 271 of 312 cases with 0.1 to 2 photons at white and in 63 of 104 with 0.02, with no false
 alarm in 1248 frames that were unpacked rightly and one in 312 long strips. Of frames with 0.5 % hot jots, in 20 frames
-or more, the wrong order of bits is noticed in 229 of 416 cases and the wrong axis in 195; the others are dim, or texture
-that changes from jot to jot (``python benchmarks/photon_layouts.py``).
+or more, the wrong order of bits is noticed in 229 of 416 cases and the wrong axis in 195; the others are dim, or
+texture that changes from jot to jot (``python benchmarks/photon_layouts.py``).
 """
 
 from __future__ import annotations
