@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plugplay.arrays.checks import check_workers
-from plugplay.scale.executors import Ended, LostSchedulerError, described, share_of_cores
+from plugplay.scale.executors import Executor, LostSchedulerError, described, share_of_cores
 from plugplay.scale.hosts import one_at_a_time
 from plugplay.scale.processes import thread_limits
 from plugplay.scale.scheduling import Report, done_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
+
+    from plugplay.scale.executors import Ended, Tasks
 
 __all__ = ["Dask"]
 
@@ -33,7 +35,7 @@ _MATTERS = ("python", "dask", "distributed", "cloudpickle", "numpy", "plugplay")
 
 
 @dataclass(frozen=True)
-class Dask:
+class Dask(Executor):
     """Does tasks on a Dask cluster.
 
     Attributes
@@ -70,23 +72,9 @@ class Dask:
             return max(_workers(self.client), 1)
         return check_workers(self.count) if self.address is None else _count_at(self.address)
 
-    def map(
-        self,
-        function: Callable[[Any, int], Any],
-        items: Iterable[Any],
-        *,
-        needs: Callable[[Any], int] | None = None,
-        warm: Callable[[], object] | None = None,
-    ) -> Iterator[Ended[Any, Any]]:
-        """Do the tasks, and yield each as it ends.
-
-        Raises
-        ------
-        LostSchedulerError
-            If the scheduler does not answer, has no workers, or goes away.
-        """
+    def _done(self, tasks: Tasks) -> Iterator[Ended[Any, Any]]:
         with self._connected() as client:
-            yield from done_by(_DaskCrew(client, function, warm, self.threads), items, needs=needs, memory=self.memory)
+            yield from done_by(_DaskCrew(client, tasks, self.threads), tasks, memory=self.memory)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -149,18 +137,12 @@ def _client_of(address: str) -> Any:
 class _DaskCrew:
     """The workers of a client."""
 
-    def __init__(
-        self,
-        client: Any,
-        function: Callable[[Any, int], Any],
-        warm: Callable[[], object] | None,
-        threads: int | None,
-    ) -> None:
+    def __init__(self, client: Any, tasks: Tasks, threads: int | None) -> None:
         from distributed import as_completed
 
         self._client, self._threads = client, threads
         # Sent with every task: what is scattered is lost with the worker that holds it.
-        self._call = _Call(function, warm, str(Path.cwd()))
+        self._call = _Call(tasks.function, tasks.warm, str(Path.cwd()))
         self._futures: dict[Any, int] = {}
         self._completed = as_completed([], loop=client.loop)
         self.slots = max(_workers(client), 1)

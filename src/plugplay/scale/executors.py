@@ -7,15 +7,16 @@ on that number; then every executor gives the same bits.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from plugplay.arrays.checks import check_integer, check_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["WAIT", "Adaptive", "Ended", "Executor", "LostSchedulerError", "Serial", "executor"]
+__all__ = ["WAIT", "Adaptive", "Ended", "Executor", "LostSchedulerError", "Serial", "Tasks", "executor"]
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -53,13 +54,27 @@ class Ended(Generic[Item, Value]):
     error: str | None = None
 
 
-class Executor(Protocol):
-    """Whoever does tasks."""
+@dataclass(frozen=True, eq=False)
+class Tasks:
+    """What is given to an executor at once; attributes as the parameters of `Executor.map`."""
+
+    function: Callable[[Any, int], Any]
+    items: Iterable[Any]
+    needs: Callable[[Any], int] | None = None
+    warm: Callable[[], object] | None = None
+
+
+class Executor(ABC):
+    """Whoever does tasks: how many at a time, and `_done`, which does them."""
 
     @property
+    @abstractmethod
     def slots(self) -> int:
         """How many tasks are done at a time."""
-        ...
+
+    @abstractmethod
+    def _done(self, tasks: Tasks) -> Iterator[Ended[Any, Any]]:
+        """Do tasks, and yield each as it ends."""
 
     def map(
         self,
@@ -70,6 +85,8 @@ class Executor(Protocol):
         warm: Callable[[], object] | None = None,
     ) -> Iterator[Ended[Any, Any]]:
         """Do tasks, and yield each as it ends, in any order.
+
+        A task whose worker is killed is done again; one that kills three workers ends with an error.
 
         Parameters
         ----------
@@ -84,12 +101,17 @@ class Executor(Protocol):
         warm : callable, optional
             Called once by each worker before its first task, by one worker of a host at a time: it compiles what the
             others then find in the cache.
+
+        Raises
+        ------
+        LostSchedulerError
+            If the scheduler of a cluster does not answer, has no workers, or goes away.
         """
-        ...
+        return self._done(Tasks(function, items, needs, warm))
 
 
 @dataclass(frozen=True)
-class Serial:
+class Serial(Executor):
     """Does one task after another, here, each when it is asked for.
 
     Attributes
@@ -110,28 +132,21 @@ class Serial:
         """One."""
         return 1
 
-    def map(
-        self,
-        function: Callable[[Any, int], Any],
-        items: Iterable[Any],
-        *,
-        needs: Callable[[Any], int] | None = None,  # noqa: ARG002 - one task at a time is always allowed
-        warm: Callable[[], object] | None = None,  # noqa: ARG002 - the first task compiles as well
-    ) -> Iterator[Ended[Any, Any]]:
-        """Do the tasks in their order."""
+    def _done(self, tasks: Tasks) -> Iterator[Ended[Any, Any]]:
+        """Do the tasks in their order; one at a time is always allowed, and the first compiles what all need."""
         threads = check_workers(self.workers)
-        for item in items:
+        for item in tasks.items:
             if item is WAIT:
                 continue
             try:
-                ended = Ended[Any, Any](item, function(item, threads))
+                ended = Ended[Any, Any](item, tasks.function(item, threads))
             except Exception as error:  # this task fails, and the others go on
                 ended = Ended(item, error=described(error))
             yield ended
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(Executor):
     """Does small tasks side by side, one thread each, and then the large ones one by one with all threads.
 
     Attributes
@@ -150,25 +165,18 @@ class Adaptive:
         """The number of cores."""
         return check_workers(self.workers)
 
-    def map(
-        self,
-        function: Callable[[Any, int], Any],
-        items: Iterable[Any],
-        *,
-        needs: Callable[[Any], int] | None = None,
-        warm: Callable[[], object] | None = None,
-    ) -> Iterator[Ended[Any, Any]]:
+    def _done(self, tasks: Tasks) -> Iterator[Ended[Any, Any]]:
         """Do the small tasks, then the large ones; both in their order if they are few."""
         from plugplay.scale.processes import Processes
 
-        waiting = list(items)
+        waiting, needs = list(tasks.items), tasks.needs
         small = [item for item in waiting if needs is not None and needs(item) < SMALL]
         if self.slots > 1 and len(small) >= MIN_SMALL:
             crew = Processes(min(self.slots, len(small)), threads=1, memory=self.memory)
-            yield from crew.map(function, small, needs=needs, warm=warm)
+            yield from crew.map(tasks.function, small, needs=needs, warm=tasks.warm)
             chosen = set(map(id, small))
             waiting = [item for item in waiting if id(item) not in chosen]
-        yield from Serial(self.workers).map(function, waiting)
+        yield from Serial(self.workers).map(tasks.function, waiting)
 
 
 def executor(on: str | None, *, workers: int | None = None, memory: int | None = None) -> Executor:

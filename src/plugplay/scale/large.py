@@ -31,24 +31,17 @@ from plugplay.io.atomic import atomic
 from plugplay.io.errors import ImageFileError, printable
 from plugplay.io.record import stored_as
 from plugplay.plan import prepare
-from plugplay.scale.choices import choose_globally
 from plugplay.scale.executors import WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
-    from plugplay.scale.choices import Choices, ModelFor
     from plugplay.scale.executors import Executor
     from plugplay.scale.stores import Store
-    from plugplay.scale.tiles import Grid, Tile
+    from plugplay.scale.tiles import Tile
+    from plugplay.scale.whole import Parts
 
 __all__ = ["Large", "PartError", "TileReport", "restore_parts", "work_folder"]
-
-
-# A mask is observed where it is as white as its brightest pixel, less this margin for what compression does to white.
-WHITE = 0.9
 
 
 class PartError(RuntimeError):
@@ -86,45 +79,17 @@ class Large:
 
     Attributes
     ----------
-    source, output : Store
-        What is read and what is written.
-    grid : Grid
-        How it is cut.
-    choices : Choices
-        What all tiles share.
-    model_for : callable
-        Gives the model of a part.
+    parts : Parts
+        What was decided.
+    output : Store
+        What is written.
     work : Path
         The hidden folder.
-    data_range : (float, float)
-        Black and white of integers.
-    mask : Store, optional
-        White where a pixel was observed.
-    white : float
-        What is white in the mask.
-    always_masked : bool
-        Whether the model asks for a mask even where everything was observed.
-    bytes_per_tile : int
-        The memory that a tile takes.
-    own : dict, optional
-        What `plugplay.prepare` is told if each page has parameters of its own.
-    undone : str
-        The transfer curve that is undone before values are stored: floats are in proportion to light.
     """
 
-    source: Store
+    parts: Parts
     output: Store
-    grid: Grid
-    choices: Choices
-    model_for: ModelFor
     work: Path
-    data_range: tuple[float, float]
-    mask: Store | None = None
-    white: float = 1.0
-    always_masked: bool = False
-    bytes_per_tile: int = 0
-    own: dict[str, Any] | None = None
-    undone: str = "linear"
 
     def __call__(self, step: tuple[str, Tile], threads: int) -> TileReport | str:
         """Restore a tile, or put a core together."""
@@ -135,71 +100,39 @@ class Large:
         """Return where a restored tile is kept."""
         return self.work / "parts" / f"{tile.name}.npy"
 
-    def read(self, page: int, region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        """Return pixels, and which of them were observed."""
-        return observed_part(self.source, self.mask, page, region, white=self.white, always=self.always_masked)
-
     def needs(self, _: object) -> int:
         """Return the memory that a step takes."""
-        return self.bytes_per_tile
+        return self.parts.bytes_per_tile
 
     def _restored(self, tile: Tile, threads: int) -> TileReport:
         began = time.perf_counter()
-        pixels, observed = self.read(tile.page, tile.outer)
-        if self.own is not None and self.grid.counts == (1, 1):  # the page by itself
-            result = prepare(pixels, self.model_for(observed), workers=threads, **self.own).run()
+        decided = self.parts
+        pixels, observed = decided.observation.read(tile.page, tile.outer)
+        if decided.own is not None and decided.grid.counts == (1, 1):  # the page by itself
+            result = prepare(pixels, decided.model_for(observed), workers=threads, **decided.own).run()
         else:
-            choices = self.choices if self.own is None else self._choices_of(tile.page)
-            result = choices.finished(choices.plan(pixels, self.model_for, observed, workers=threads).run())
+            choices = decided.choices if decided.own is None else decided.choices_of(tile.page, decided.own)
+            result = choices.finished(choices.plan(pixels, decided.model_for, observed, workers=threads).run())
         part = self.part(tile)
         with atomic(part) as temporary, temporary.open("wb") as stream:
-            np.save(stream, tile.kept(result.image, self.grid.factor))
+            np.save(stream, tile.kept(result.image, decided.grid.factor))
         report = TileReport(
             tile.name, result.status.name, len(result.history), result.warnings, time.perf_counter() - began
         )
         note(self.work, {"tile": asdict(report)})
         return report
 
-    def _choices_of(self, page: int) -> Choices:
-        """Return what the tiles of one page share."""
-        assert self.own is not None  # else all pages share theirs
-        return choose_globally(
-            lambda _, region: self.read(page, region), self.grid.shape, self.model_for, self.own, workers=1
-        )
-
     def _written(self, tile: Tile) -> str:
-        parts = {other.name: np.load(self.part(other), mmap_mode="r") for other in self.grid.around(tile)}
-        core = self.grid.assembled(tile, parts)
-        factor, dtype = self.grid.factor, np.dtype(self.output.layout.dtype)
-        rows, columns = (slice(place.start * factor, place.stop * factor) for place in tile.core)
-        pixels = stored_as(core if self.undone == "linear" else linearise(core, self.undone), self.data_range, dtype)
+        grid, undone = self.parts.grid, self.parts.undone
+        core = grid.assembled(
+            tile, {other.name: np.load(self.part(other), mmap_mode="r") for other in grid.around(tile)}
+        )
+        rows, columns = (slice(place.start * grid.factor, place.stop * grid.factor) for place in tile.core)
+        light = core if undone == "linear" else linearise(core, undone)
+        pixels = stored_as(light, self.parts.data_range, np.dtype(self.output.layout.dtype))
         self.output.write(tile.page, (rows, columns), pixels)
         note(self.work, {"core": tile.name, "content": hashlib.sha256(pixels.tobytes()).hexdigest()})
         return tile.name
-
-
-def observed_part(
-    source: Store,
-    mask: Store | None,
-    page: int,
-    region: tuple[slice, slice],
-    *,
-    white: float = 1.0,
-    always: bool = False,
-) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Return the pixels of a part and which of them were observed; None if all were, unless it shall be said."""
-    pixels = source.read(page, region)
-    finite = np.isfinite(pixels) if pixels.dtype.kind == "f" else None
-    observed = None
-    if mask is not None:
-        drawn = mask.read(page % mask.layout.pages, region)
-        observed = (drawn if drawn.ndim == 2 else drawn[..., 0]) >= WHITE * white
-    if finite is not None and not finite.all():
-        every = finite if finite.ndim == 2 else finite.all(axis=-1)
-        observed = every if observed is None else observed & every
-    if observed is None and always:
-        observed = np.ones(pixels.shape[:2], bool)
-    return pixels, observed
 
 
 def restore_parts(
@@ -223,13 +156,13 @@ def restore_parts(
     """
     state = _State(large)
     failures = []
-    for ended in executor.map(large, state.steps(), needs=large.needs, warm=large.choices.warm):
+    for ended in executor.map(large, state.steps(), needs=large.needs, warm=large.parts.choices.warm):
         kind, tile = ended.item
         if ended.error is not None:
             failures.append(f"{'tile' if kind == 'tile' else 'core'} {tile.name}: {ended.error}")
         state.ended(kind, tile, ended.value, failed=ended.error is not None)
         if progress is not None:
-            progress(len(state.cores), len(large.grid))
+            progress(len(state.cores), len(large.parts.grid))
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise PartError(f"{failures[0]}{more}; the rest is kept: rerun to resume")
@@ -258,7 +191,7 @@ class _State:
 
     def steps(self) -> Iterator[Any]:
         """Yield a step that can be done now, as long as there are any; WAIT if others have to end first."""
-        grid = self.large.grid
+        grid = self.large.parts.grid
         ready: list[tuple[str, Tile]] = []
         tiles = (tile for tile in grid.tiles() if self._is_needed(tile))
         waiting: list[Tile] = [tile for tile in grid.tiles() if tile.name not in self.cores]
@@ -290,20 +223,20 @@ class _State:
             self.parts.add(tile.name)
         else:
             self.cores.add(tile.name)
-            for other in self.large.grid.around(tile):
-                if all(near.name in self.cores for near in self.large.grid.around(other)):
+            for other in self.large.parts.grid.around(tile):
+                if all(near.name in self.cores for near in self.large.parts.grid.around(other)):
                     self.large.part(other).unlink(missing_ok=True)
                     self.parts.discard(other.name)
 
     def _is_needed(self, tile: Tile) -> bool:
         """Tell whether a tile has to be restored for a core that is not written."""
-        wanted = any(near.name not in self.cores for near in self.large.grid.around(tile))
+        wanted = any(near.name not in self.cores for near in self.large.parts.grid.around(tile))
         return wanted and not (tile.name in self.reports and tile.name in self.parts)
 
     def _is_ready(self, tile: Tile) -> bool:
         return all(
             near.name in self.reports and near.name in self.parts and ("tile", near.name) not in self.begun
-            for near in self.large.grid.around(tile)
+            for near in self.large.parts.grid.around(tile)
         )
 
 

@@ -22,6 +22,7 @@ from plugplay.pnp.results import Result, Status
 from plugplay.pnp.state import History
 from plugplay.scale.choices import Choices, choose_globally
 from plugplay.scale.large import TileReport
+from plugplay.scale.observed import without_missing
 from plugplay.scale.tiles import Grid, Tile
 from plugplay.scale.whole import PartModel, blend_of, halo_for
 
@@ -205,13 +206,7 @@ def _tile(
 
 
 def _read(pixels: NDArray[Any], observed: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Return pixels, and which of them were observed; NaN was not."""
-    seen = None if observed is None else np.asarray(observed, bool)
-    if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
-        finite = np.isfinite(pixels)
-        every = finite if finite.ndim == 2 else finite.all(axis=-1)
-        seen = every if seen is None else seen & every
-    return np.asarray(pixels), seen
+    return without_missing(np.asarray(pixels), None if observed is None else np.asarray(observed, bool))
 
 
 def _core(grid: Grid, tile: Tile, tiles: dict[str, Any], channels: tuple[int, ...], dtype: Any) -> Any:

@@ -19,13 +19,15 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
 from plugplay.arrays.checks import check_workers
-from plugplay.scale.executors import Ended, described, share_of_cores
+from plugplay.scale.executors import Executor, described, share_of_cores
 from plugplay.scale.hosts import one_at_a_time
 from plugplay.scale.scheduling import Report, done_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from multiprocessing.context import SpawnProcess
+
+    from plugplay.scale.executors import Ended, Tasks
 
 __all__ = ["THREAD_VARIABLES", "Processes"]
 
@@ -42,7 +44,7 @@ GRACE = 10.0
 
 
 @dataclass(frozen=True)
-class Processes:
+class Processes(Executor):
     """Does tasks in worker processes, several at a time.
 
     Attributes
@@ -64,18 +66,10 @@ class Processes:
         """The number of workers."""
         return check_workers(self.count)
 
-    def map(
-        self,
-        function: Callable[[Any, int], Any],
-        items: Iterable[Any],
-        *,
-        needs: Callable[[Any], int] | None = None,
-        warm: Callable[[], object] | None = None,
-    ) -> Iterator[Ended[Any, Any]]:
-        """Do the tasks, and yield each as it ends; a task whose worker is killed is done again."""
-        crew = _ProcessCrew(self.slots, share_of_cores(self.slots, self.threads), function, warm)
+    def _done(self, tasks: Tasks) -> Iterator[Ended[Any, Any]]:
+        crew = _ProcessCrew(self.slots, share_of_cores(self.slots, self.threads), tasks.function, tasks.warm)
         try:
-            yield from done_by(crew, items, needs=needs, memory=self.memory)
+            yield from done_by(crew, tasks, memory=self.memory)
         finally:
             crew.close()
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from plugplay.scale.executors import WAIT, Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
+
+    from plugplay.scale.executors import Tasks
 
 __all__ = ["Crew", "Report", "done_by"]
 
@@ -44,15 +46,13 @@ class Crew(Protocol):
         ...
 
 
-def done_by(
-    crew: Crew, items: Iterable[Any], *, needs: Callable[[Any], int] | None, memory: int | None
-) -> Iterator[Ended[Any, Any]]:
+def done_by(crew: Crew, tasks: Tasks, *, memory: int | None) -> Iterator[Ended[Any, Any]]:
     """Let a crew do all tasks; yield each as it ends.
 
     A task whose worker was killed is done once more, alone: if memory ran out, there is more of it then, and if the
     task itself is to blame, no other suffers.
     """
-    waiting = enumerate(items)
+    waiting = enumerate(tasks.items)
     running: dict[int, tuple[Any, int]] = {}
     suspects: deque[tuple[int, Any]] = deque()
     deaths: dict[int, int] = {}
@@ -73,7 +73,7 @@ def done_by(
                 if running:
                     break
                 continue
-            need = 0 if needs is None else needs(item)
+            need = 0 if tasks.needs is None else tasks.needs(item)
             if running and memory is not None and used + need > memory:
                 held = following
                 break

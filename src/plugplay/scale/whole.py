@@ -16,7 +16,8 @@ from plugplay.models.description import factor_of, part_of, reach_of
 from plugplay.scale.choices import choose_globally, patches_of
 from plugplay.scale.creating import created, restored_layout, write_tiff
 from plugplay.scale.executors import Adaptive, Executor, Serial
-from plugplay.scale.large import Large, observed_part, restore_parts, work_folder
+from plugplay.scale.large import Large, restore_parts, work_folder
+from plugplay.scale.observed import Observation
 from plugplay.scale.processes import Processes
 from plugplay.scale.tiles import ALIGNMENT, Grid
 
@@ -65,8 +66,8 @@ class Parts:
 
     Attributes
     ----------
-    source : Store
-        What is restored.
+    observation : Observation
+        What is restored, and its mask.
     target : Path
         Where the result goes: a Zarr folder, a TIFF or an NPY file.
     model : Model
@@ -79,24 +80,17 @@ class Parts:
         What the result holds.
     data_range : (float, float)
         Black and white of integers.
-    mask : Store, optional
-        White where a pixel was observed.
-    white : float
-        What is white in the mask.
     own : dict, optional
         What `plugplay.prepare` is told if each page has parameters of its own.
     """
 
-    source: Store
+    observation: Observation
     target: Path
     model: Model
     grid: Grid
     choices: Choices
     layout: Layout
     data_range: tuple[float, float]
-    mask: Store | None = None
-    white: float = 1.0
-    always_masked: bool = False
     own: dict[str, Any] | None = None
 
     @classmethod
@@ -118,7 +112,9 @@ class Parts:
 
         Parameters
         ----------
-        source, target, model, mask
+        source, mask : Store
+            What is restored, and, optionally, an image that is white where a pixel was observed.
+        target, model
             As the attributes.
         options : dict
             What the user has chosen, as `plugplay.prepare` takes it.
@@ -135,17 +131,9 @@ class Parts:
             fit into memory.
         """
         layout = source.layout
-        if mask is not None and mask.layout.size != layout.size:
-            raise ValueError(f"the mask has the shape {mask.layout.size}, but the image has {layout.size}")
-        white = 1.0 if mask is None else _white(mask)
-        # With a mask anywhere, all parts are solved alike.
-        always_masked = always_masked or mask is not None
-
-        def read(page: int, region: tuple[slice, slice]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-            return observed_part(source, mask, page, region, white=white, always=always_masked)
-
+        observation = Observation.of(source, mask, always_masked=always_masked)
         told = {**options, "channel_axis": -1 if layout.colour else None}
-        choices = choose_globally(read, layout.size, PartModel(model), told, pages=layout.pages)
+        choices = choose_globally(observation.read, layout.size, PartModel(model), told, pages=layout.pages)
         apart = pages == "own" and layout.pages > 1
         core = max(layout.size) if apart and core is None else core
         factor = factor_of(model)
@@ -154,7 +142,7 @@ class Parts:
         grid = grid_for(made, layout, model, choices, memory=memory, core=core)
         data_range = nominal_range(wanted, options.get("data_range") if wanted == np.dtype(layout.dtype) else None)
         own = told if apart else None
-        return cls(source, target, model, grid, choices, made, data_range, mask, white, always_masked, own)
+        return cls(observation, target, model, grid, choices, made, data_range, own)
 
     @property
     def model_for(self) -> PartModel:
@@ -167,19 +155,25 @@ class Parts:
         return _bytes(self.grid.core, self.grid.halo, self.layout.channels, self.grid.factor)
 
     @property
-    def _undone(self) -> str:
-        """The transfer curve that stored values do not have any more: floats without a profile are light."""
-        source, made = self.source.layout, self.layout
+    def undone(self) -> str:
+        """The transfer curve that is undone before values are stored: floats without a profile are light."""
+        source, made = self.observation.source.layout, self.layout
         becomes_float = np.dtype(made.dtype).kind == "f" and np.dtype(source.dtype).kind != "f"
         marked = source.icc is not None and self.target.suffix.lower() in (".tif", ".tiff")
         return source.transfer if becomes_float and not marked and source.transfer != "unknown" else "linear"
 
+    def choices_of(self, page: int, own: dict[str, Any]) -> Choices:
+        """Return what the tiles of one page share, if each page has parameters of its own."""
+
+        def read(_: int, region: tuple[slice, slice]) -> Any:
+            return self.observation.read(page, region)
+
+        return choose_globally(read, self.grid.shape, self.model_for, own, workers=1)
+
     def trial(self) -> float:
         """Return about how many seconds a tile takes, from a small part of the image."""
-        place = patches_of(self.source.layout.size, side=TRIAL)[4]
-        pixels, observed = observed_part(
-            self.source, self.mask, self.layout.pages // 2, place, white=self.white, always=self.always_masked
-        )
+        place = patches_of(self.grid.shape, side=TRIAL)[4]
+        pixels, observed = self.observation.read(self.layout.pages // 2, place)
         self.choices.warm()
         began = time.perf_counter()
         self.choices.plan(pixels, PartModel(self.model), observed, workers=1).run()
@@ -210,22 +204,8 @@ class Parts:
         work = work_folder(self.target, recipe)
         ending = ".npy" if self.target.suffix.lower() == ".npy" else ".zarr"
         output = created(work / f"output{ending}", self.layout)
-        large = Large(
-            self.source,
-            output,
-            self.grid,
-            self.choices,
-            self.model_for,
-            work,
-            self.data_range,
-            self.mask,
-            self.white,
-            self.always_masked,
-            self.bytes_per_tile,
-            self.own,
-            self._undone,
-        )
-        reports = restore_parts(large, crew_for(executor, len(self.grid)), progress=progress)
+        crew = crew_for(executor, len(self.grid))
+        reports = restore_parts(Large(self, output, work), crew, progress=progress)
         complete = output.path
         if self.target.suffix.lower() in (".tif", ".tiff"):
             complete = work / "output.tif"
@@ -300,13 +280,6 @@ def grid_for(
 def _bytes(core: tuple[int, int], halo: int, channels: int, factor: int) -> int:
     pixels = math.prod(n + 2 * halo + ALIGNMENT for n in core)
     return WORKER_BYTES + BYTES_PER_VALUE * pixels * channels * factor**2
-
-
-def _white(mask: Store) -> float:
-    brightest = max(float(np.max(mask.read(0, place), initial=0)) for place in patches_of(mask.layout.size))
-    if not brightest > 0:
-        raise ValueError("the mask is black everywhere: white means observed")
-    return brightest
 
 
 def _named(complete: Path, target: Path) -> None:
