@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Fingerprinted"]
+__all__ = ["Fingerprinted", "plain"]
 
 
 class Fingerprinted:
@@ -43,3 +44,23 @@ def _feed(digest: Any, value: object) -> None:
         digest.update(b")")
     else:
         digest.update(repr(value).encode())
+
+
+def plain(value: object) -> Any:
+    """Return something that JSON can say.
+
+    Examples
+    --------
+    >>> plain({"a": (1, float("inf"), None)})
+    {'a': [1, 'inf', None]}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        inner = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
+        return {"kind": type(value).__name__, **inner}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

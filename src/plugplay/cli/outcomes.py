@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,9 @@ from plugplay.cli.jobs import Job
 
 if TYPE_CHECKING:
     from plugplay.cli.sources import Page
-    from plugplay.pnp.results import Parameters, Result
+    from plugplay.pnp.results import Result
 
-__all__ = ["Outcome", "PageFigures", "failure", "page_figures", "plain", "plain_parameters"]
+__all__ = ["Outcome", "PageFigures", "failure", "page_figures", "plain_status"]
 
 # Statuses that say themselves that the result is not good.
 _BAD = ("DOUBTFUL", "DIVERGED")
@@ -113,15 +112,20 @@ def page_figures(page: Page, result: Result, *, verb: str) -> PageFigures:
     # A single call of the denoiser, as of photons, has nothing that could converge.
     single_step = used.max_iter == 1 and (verb == "denoise" or "max_iter" in used.chosen)
     return PageFigures(
-        result="FINISHED" if single_step and status in ("CONVERGED", "MAX_ITERATIONS") else status,
+        result=plain_status(status, single_step=single_step),
         advice=str(result.status),
         iterations=len(result.history),
         seconds=float(result.history.seconds.sum()),
-        parameters=plain_parameters(result.parameters),
+        parameters=result.parameters.plain(),
         warnings=result.warnings,
         doubtful=status in _BAD,
         quality=_quality(page, result),
     )
+
+
+def plain_status(status: str, *, single_step: bool) -> str:
+    """Return the name of a status; a single step has nothing to converge."""
+    return "FINISHED" if single_step and status in ("CONVERGED", "MAX_ITERATIONS") else status
 
 
 def _quality(page: Page, result: Result) -> dict[str, Any]:
@@ -157,32 +161,3 @@ def _quality(page: Page, result: Result) -> dict[str, Any]:
     error = float(np.mean((image - truth) ** 2))
     ratio = psnr(image, truth) if working == nominal else -10 * math.log10(error) if error else math.inf
     return {"psnr": ratio, "ssim": ssim, "range": working}
-
-
-def plain_parameters(parameters: Parameters) -> dict[str, Any]:
-    """Return the parameters as plain values; the model is what the command is about, and is left out."""
-    named = {f.name: getattr(parameters, f.name) for f in dataclasses.fields(parameters) if f.name != "model"}
-    if not dataclasses.is_dataclass(parameters.prepared):
-        named.pop("prepared")
-    used: dict[str, Any] = plain(named)
-    return used
-
-
-def plain(value: object) -> Any:
-    """Return something that JSON can say.
-
-    Examples
-    --------
-    >>> plain({"a": (1, float("inf"), None)})
-    {'a': [1, 'inf', None]}
-    """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        inner = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
-        return {"kind": type(value).__name__, **inner}
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return value if value is None or isinstance(value, str | int | bool) else str(value)

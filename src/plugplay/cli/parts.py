@@ -14,8 +14,9 @@ import numpy as np
 
 from plugplay.cli.jobs import Job, companion
 from plugplay.cli.notices import Notices, one_line
-from plugplay.cli.outcomes import Outcome, PageFigures, failure, plain_parameters
+from plugplay.cli.outcomes import Outcome, PageFigures, failure, plain_status
 from plugplay.cli.part_progress import PartProgress
+from plugplay.models import Denoising
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,20 +145,21 @@ class PartsTask:
         with PartProgress(job, quiet=self.task.quiet) as progress:
             record = partial(self.task.sink.record, job, recipe)
             reports = parts.run(self.crew, cut, ready=record, progress=progress.update)
-        figures = _figures(parts, reports, time.perf_counter() - began)
-        for text in figures.warnings:
-            notices.add(text, doubtful=figures.doubtful)
+        pages = _pages(parts, reports, time.perf_counter() - began)
+        for page in pages:
+            for text in page.warnings or ((page.advice,) if page.doubtful else ()):
+                notices.add(text, doubtful=page.doubtful)
         return Outcome(
             job,
             "restored",
             seconds=time.perf_counter() - began,
             warnings=notices.texts,
-            doubtful=figures.doubtful,
+            doubtful=any(page.doubtful for page in pages),
             shape=parts.layout.shape,
             dtype=parts.layout.dtype,
             data_range=parts.choices.parameters.data_range or (0.0, 1.0),
             channels=parts.layout.channels if parts.layout.colour else None,
-            pages=(figures,),
+            pages=pages,
         )
 
     def _parts(self, job: Job) -> tuple[Parts, tuple[str, ...]]:
@@ -215,24 +217,38 @@ def _mask(verb: Any, job: Job) -> Path | None:
     return None if found is None else companion(found, job, "mask", io.is_image_name)
 
 
-def _figures(parts: Parts, reports: list[TileReport], seconds: float) -> PageFigures:
-    """Return the figures of all tiles together."""
-    ends = Counter(report.status for report in reports)
+def _pages(parts: Parts, reports: list[TileReport], seconds: float) -> tuple[PageFigures, ...]:
+    """Return the figures of each page."""
+    single = isinstance(parts.model, Denoising) and parts.choices.parameters.max_iter == 1
+    shared = parts.choices.parameters.plain()
+    by_page: dict[int, list[TileReport]] = {}
+    for report in reports:
+        by_page.setdefault(report.page, []).append(report)
+    return tuple(
+        _figures(tiles, tiles[0].parameters or shared, seconds / len(by_page), single_step=single)
+        for _, tiles in sorted(by_page.items())
+    )
+
+
+def _figures(tiles: list[TileReport], parameters: dict[str, Any], seconds: float, *, single_step: bool) -> PageFigures:
+    """Return the figures of all tiles of a page together."""
+    ends = Counter(tile.status for tile in tiles)
     bad = sum(ends[name] for name in ("DOUBTFUL", "DIVERGED"))
     texts: dict[str, list[str]] = {}
-    for report in reports:
-        for text in report.warnings:
-            texts.setdefault(text, []).append(report.name)
+    for tile in tiles:
+        for text in tile.warnings:
+            texts.setdefault(text, []).append(tile.name)
     told = tuple(
-        text if len(names) == len(reports) else f"{text} ({len(names)} of {len(reports)} tiles, such as {names[0]})"
+        text if len(names) == len(tiles) else f"{text} ({len(names)} of {len(tiles)} tiles, such as {names[0]})"
         for text, names in texts.items()
     )
     return PageFigures(
-        result=ends.most_common(1)[0][0],
-        advice=f"{len(reports)} tiles: " + ", ".join(f"{count} {name.lower()}" for name, count in ends.most_common()),
-        iterations=max(report.iterations for report in reports),
+        result=plain_status(ends.most_common(1)[0][0], single_step=single_step),
+        advice=f"{len(tiles)} tile{'s' * (len(tiles) > 1)}: "
+        + ", ".join(f"{count} {name.lower()}" for name, count in ends.most_common()),
+        iterations=max(tile.iterations for tile in tiles),
         seconds=seconds,
-        parameters=plain_parameters(parts.choices.parameters),
+        parameters=parameters,
         warnings=told,
         doubtful=bad > 0,
         quality={},

@@ -6,7 +6,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from plugplay.cli.outcomes import failure, plain
+from plugplay.arrays.records import plain
+from plugplay.cli.outcomes import failure
 from plugplay.cli.terminal import err, out
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ processes.
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 import traceback
 from collections.abc import Iterator
@@ -51,6 +50,8 @@ class Task:
         As on the command line.
     crew : Executor, optional
         Who restores the images of a video, if this process does not do it alone.
+    sent : bool
+        Whether a worker has it, whose terminal is not the user's.
     """
 
     verb: Verb
@@ -61,22 +62,25 @@ class Task:
     quiet: bool = False
     debug: bool = False
     crew: Executor | None = None
+    sent: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "sent": True}
 
     def __call__(self, job: Job, threads: int | None = None) -> Outcome:
         """Do a job with so many threads; whatever goes wrong concerns this one only."""
         if threads is not None:
             return replace(self, settings=replace(self.settings, workers=threads))(job)
-        worker = multiprocessing.parent_process() is not None
-        if worker and not self.quiet:
+        if self.sent and not self.quiet:
             return replace(self, quiet=True)(job)
-        notices = Notices(job, silent=worker)
+        notices = Notices(job, silent=self.sent)
         try:
             with notices:
-                return replace(self._done(job, notices), silent=worker)
+                return replace(self._done(job, notices), silent=self.sent)
         except Exception as error:  # a decoder, a denoiser, a plug-in: the other files must not suffer for it
             if self.debug:
                 traceback.print_exc()
-            return Outcome(job, "failed", error=one_line(error), warnings=notices.texts, silent=worker)
+            return Outcome(job, "failed", error=one_line(error), warnings=notices.texts, silent=self.sent)
 
     def warm(self) -> None:
         """Compile what jobs will need, on the smallest of images."""

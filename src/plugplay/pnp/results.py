@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from plugplay.arrays.records import Fingerprinted
+from plugplay.arrays.records import Fingerprinted, plain
 from plugplay.pnp.state import History, State
 
 if TYPE_CHECKING:
@@ -100,6 +100,14 @@ class Parameters:
     working_range: tuple[float, float] | None = None
     transfer: str = "linear"
     prepared: object = field(default=None, metadata={"fingerprinted": False}, compare=False)
+
+    def plain(self) -> dict[str, Any]:
+        """Return all but the model as values that JSON can hold."""
+        named = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "model"}
+        if not is_dataclass(self.prepared):
+            named.pop("prepared")
+        used: dict[str, Any] = plain(named)
+        return used
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -64,6 +64,10 @@ class TileReport:
         What was noticed.
     seconds : float
         How long it took.
+    page : int
+        Which image of a stack it belongs to.
+    parameters : dict, optional
+        What was used, as plain values, if that is not what all tiles share.
     """
 
     name: str
@@ -71,6 +75,8 @@ class TileReport:
     iterations: int
     warnings: tuple[str, ...]
     seconds: float
+    page: int = 0
+    parameters: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +123,13 @@ class Large:
         with atomic(part) as temporary, temporary.open("wb") as stream:
             np.save(stream, tile.kept(result.image, decided.grid.factor))
         report = TileReport(
-            tile.name, result.status.name, len(result.history), result.warnings, time.perf_counter() - began
+            tile.name,
+            result.status.name,
+            len(result.history),
+            result.warnings,
+            time.perf_counter() - began,
+            tile.page,
+            None if decided.own is None else result.parameters.plain(),
         )
         note(self.work, {"tile": asdict(report)})
         return report
