@@ -81,6 +81,8 @@ def run(
         debug=common.debug,
     )
     _check_paths(task, jobs)
+    if getattr(verb, "makes_video", False):  # the images of each are tasks
+        task = replace(task, crew=crew)
     parts = PartsTask(task, crew, memory)
     if common.dry_run:
         for job in jobs:
@@ -102,8 +104,8 @@ def _outcomes(crew: Executor, task: Task, parts: PartsTask, jobs: list[Job]) -> 
     """Yield what became of each job, as they end; those that are done in parts come last, one by one."""
     from plugplay.cli.outcomes import Outcome
 
-    if getattr(task.verb, "makes_video", False):  # the windows of each are tasks
-        yield from map(replace(task, crew=crew), jobs)
+    if task.crew is not None:
+        yield from map(task, jobs)
         return
     large = [job for job in jobs if parts.wants(job)]
     whole = [job for job in jobs if job not in large] if large else jobs

@@ -102,13 +102,14 @@ class PartsTask:
     def rehearse(self, job: Job) -> str:
         """Say what would be done, in how many tiles, with how much memory and in what time."""
         from plugplay.cli.progress_display import duration
+        from plugplay.scale.executors import room_for
 
         assert job.source is not None  # `wants` said so
         try:
             if self.task.is_finished(job, self.task.recipe(job, job.source)):
                 return f"would skip {job.source_name} -> {job.target_name}"
             parts, _ = self._parts(job)
-            slots = self._side_by_side(parts)
+            slots = room_for(self.crew, len(parts.grid), parts.bytes_per_tile)
             seconds = parts.trial() * len(parts.grid) / slots
         except Exception as error:
             return f"would fail: {failure(job, one_line(error))}"
@@ -122,14 +123,6 @@ class PartsTask:
             f"{tiles} with a halo of {grid.halo}, {slots} at a "
             f"time in {memory:.1f} GiB, about {duration(seconds)}"
         )
-
-    def _side_by_side(self, parts: Parts) -> int:
-        """Return how many tiles are done at a time; of a cluster, each worker has the memory for itself."""
-        from plugplay.scale.executors import memory_of
-
-        memory = memory_of(self.crew)
-        room = len(parts.grid) if memory is None else max(memory // parts.bytes_per_tile, 1)
-        return min(self.crew.slots, room, len(parts.grid))
 
     def _done(self, job: Job, notices: Notices) -> Outcome:
         assert job.source is not None  # `wants` said so

@@ -15,6 +15,8 @@ __all__ = ["check_targets"]
 def check_targets(targets: Iterable[tuple[str, Path]], sources: Iterable[tuple[str, Path]]) -> None:
     """Refuse targets that are a source or another target, through links and whatever the case of their letters.
 
+    A source may be a folder, if it is a Zarr store: nothing may be written into it.
+
     Parameters
     ----------
     targets, sources : iterables of (what, path)
@@ -31,8 +33,12 @@ def check_targets(targets: Iterable[tuple[str, Path]], sources: Iterable[tuple[s
     from plugplay.io import printable
 
     known = {_key(path): (what, path) for what, path in sources}
+    stores = {Path(os.path.realpath(path)): what for what, path in known.values() if path.is_dir()}
     for what, path in targets:
         key = _key(path)
+        for folder in Path(os.path.realpath(path)).parents if stores else ():
+            if folder in stores:
+                raise UsageError(f"{what} would write into {stores[folder]}, {printable(folder)}: choose another place")
         if key in known:
             other, taken = known[key]
             raise UsageError(f"{what} would overwrite {other}, {printable(taken)}: choose another name")

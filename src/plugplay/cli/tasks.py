@@ -20,6 +20,7 @@ from plugplay.cli.outcomes import Outcome, failure
 if TYPE_CHECKING:
     from plugplay.cli.planning import Settings, Verb
     from plugplay.cli.sinks import Sink
+    from plugplay.cli.sources import Source
     from plugplay.scale import Executor
 
 __all__ = ["Task"]
@@ -138,9 +139,17 @@ class Task:
             with local_copy(job) as path:
                 finished = self.is_finished(job, self.recipe(job, path))
                 size = "" if finished else f", {self.verb.size(path, self.settings)}"
+                if self.crew is not None and not finished:
+                    size += f", {self._rehearsed(self.crew, path, job)}"
         except Exception as error:
             return f"would fail: {failure(job, one_line(error))}"
         return f"would {'skip' if finished else 'restore'} {job.source_name} -> {job.target_name}{size}"
+
+    def _rehearsed(self, crew: Executor, path: Path, job: Job) -> str:
+        from plugplay.cli.windows import rehearsed
+
+        source = self.verb.read(path, job, self.settings)
+        return rehearsed(crew, source, self.verb, self.settings, bytes_each=_bytes_of_page(source))
 
     def plot_of(self, job: Job) -> Path | None:
         """Return where the report about a job goes."""
@@ -196,7 +205,7 @@ class Task:
             notices=notices,
             quiet=self.quiet,
             crew=None if crew is None or crew.slots == 1 else crew,
-            bytes_each=WORKER_BYTES + LOOP_BYTES_PER_VALUE * source.pixels,
+            bytes_each=_bytes_of_page(source),
         )
         image = source.restored(restoration.images(), dtype=self.sink.dtype)
         assert restoration.first is not None  # every source has a page
@@ -248,3 +257,7 @@ class Task:
             )
         plot = self.plot_of(job)
         return finding is Finding.SAME and (plot is None or plot.exists())
+
+
+def _bytes_of_page(source: Source) -> int:
+    return WORKER_BYTES + LOOP_BYTES_PER_VALUE * source.pixels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from plugplay.pnp.state import History
     from plugplay.scale import Executor
 
-__all__ = ["Window", "windows_by"]
+__all__ = ["Window", "rehearsed", "windows_by"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,24 @@ class _Windows:
 
         image = np.random.default_rng(0).random((32, 32), np.float32)
         pp.denoise(image, denoiser=self.settings.denoiser, noise=0.1, workers=1)
+
+
+def rehearsed(crew: Executor, source: Source, verb: Verb, settings: Settings, *, bytes_each: int) -> str:
+    """Say how many images a video has, how many are done at a time, in how much memory, and how long it takes."""
+    from plugplay.cli.progress_display import duration
+    from plugplay.scale.executors import room_for
+
+    slots = room_for(crew, source.count, bytes_each)
+    for _ in range(2):  # the first time compiles
+        began = time.perf_counter()
+        page = source.page(0)
+        replace(settings, workers=1).plan(page, verb.model(source, page)).run()
+    seconds = (time.perf_counter() - began) * source.count / slots
+    height, width = page.pixels.shape[-2:]
+    return (
+        f"{source.count} images of {width} x {height}, {slots} at a time in {slots * bytes_each / 2**30:.1f} GiB, "
+        f"about {duration(seconds)}"
+    )
 
 
 def windows_by(

@@ -208,6 +208,9 @@ def executor(on: str | None, *, workers: int | None = None, memory: int | None =
     if kind in ("tcp", "tls"):
         from plugplay.scale.cluster import Dask
 
+        host, _, port = number.removeprefix("//").rpartition(":")
+        if not host or not port.isdecimal():
+            raise ValueError(f"a scheduler is named by its host and port, as in tcp://host:8786; got {on!r}")
         return Dask(address=on, threads=workers)
     if kind in ("processes", "dask"):
         count = None
@@ -227,10 +230,11 @@ def executor(on: str | None, *, workers: int | None = None, memory: int | None =
     return Serial(workers) if kind == "serial" else Adaptive(workers, memory)
 
 
-def memory_of(crew: Executor) -> int | None:
-    """Return the bytes that tasks side by side may take together; None if there is no limit."""
-    found: int | None = getattr(crew, "memory", None)
-    return found
+def room_for(crew: Executor, tasks: int, bytes_each: int) -> int:
+    """Return how many tasks are done at a time; of a cluster that runs, each worker has the memory for itself."""
+    memory: int | None = getattr(crew, "memory", None)
+    room = tasks if memory is None else max(memory // bytes_each, 1)
+    return min(crew.slots, room, tasks)
 
 
 def described(error: BaseException) -> str:

@@ -137,6 +137,8 @@ def opened(path: Path) -> Store:
         If there is none, or it cannot be read in parts; in one line.
     """
     name = printable(path)
+    if not path.exists():
+        raise ImageFileError(f"{name}: there is no such file or store")
     try:
         if path.is_dir():
             return ZarrStore(path, *_described_zarr(path))

@@ -16,7 +16,7 @@ from plugplay.models.description import factor_of, part_of, reach_of
 from plugplay.scale.choices import choose_globally, patches_of
 from plugplay.scale.creating import created, restored_layout, write_tiff
 from plugplay.scale.executors import Adaptive, Executor, Serial
-from plugplay.scale.large import Large, restore_parts, work_folder
+from plugplay.scale.large import Large, journal, restore_parts, work_folder
 from plugplay.scale.observed import Observation
 from plugplay.scale.processes import Processes
 from plugplay.scale.tiles import ALIGNMENT, Grid
@@ -205,7 +205,11 @@ class Parts:
         ending = ".npy" if self.target.suffix.lower() == ".npy" else ".zarr"
         output = created(work / f"output{ending}", self.layout)
         crew = crew_for(executor, len(self.grid))
-        reports = restore_parts(Large(self, output, work), crew, progress=progress)
+        try:
+            reports = restore_parts(Large(self, output, work), crew, progress=progress)
+        finally:
+            if next(journal(work), None) is None:  # nothing to take up again
+                shutil.rmtree(work, ignore_errors=True)
         complete = output.path
         if self.target.suffix.lower() in (".tif", ".tiff"):
             complete = work / "output.tif"
@@ -271,8 +275,8 @@ def grid_for(
     cut = rounded(side)
     if memory is not None and needed() > memory:
         raise ValueError(
-            f"a tile of {cut[0]} x {cut[1]} pixels with a halo of {halo} needs {needed() / 2**30:.1f} GiB, but "
-            f"--memory allows {memory / 2**30:.1f}: allow more, or use smaller chunks or shards"
+            f"a tile of {cut[0]} x {cut[1]} pixels with a halo of {halo} needs {needed() / 2**20:.0f} MiB, but "
+            f"--memory allows {memory / 2**20:.0f}: allow more, or use smaller chunks or shards"
         )
     return Grid(layout.size, cut, halo, min(blend_of(halo), min(cut) // 2), layout.pages, factor)
 
