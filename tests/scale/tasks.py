@@ -13,6 +13,11 @@ def square(item, threads):
     return item**2, threads, os.environ["OPENBLAS_NUM_THREADS"], os.getpid()
 
 
+def plus_one(item, threads):
+    """Return the number that follows."""
+    return item + 1
+
+
 def poison(item, threads):
     """Kill the worker at one item, always."""
     if item == 3:

@@ -2,14 +2,21 @@
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from plugplay import io
+from plugplay.cli.image_verbs import Denoise
+from plugplay.cli.jobs import Job
+from plugplay.cli.planning import Settings
+from plugplay.cli.sinks import Sink
+from plugplay.cli.tasks import Task
 from plugplay.scale import Adaptive, Processes, Serial, executor
 from tests.scale import tasks
 
@@ -74,12 +81,17 @@ def test_small_tasks_go_side_by_side_and_large_ones_get_all_threads():
     assert {end.value[3] for end in few} == {os.getpid()}
 
 
-@pytest.mark.parametrize("text", ["slurm", "processes:", "processes:0", "processes:x", "serial:2", "dask:-1"])
+@pytest.mark.parametrize(
+    "text",
+    ["slurm", "processes:", "processes:0", "processes:x", "serial:2", "dask:-1", "tcp://", "tcp://host", "tcp://:1"],
+)
 def test_unknown_executors(text):
     if text == "processes:":
         assert isinstance(executor(text), Processes)
     else:
-        with pytest.raises(ValueError, match="unknown executor|a number of workers is needed"):
+        with pytest.raises(
+            ValueError, match="unknown executor|a number of workers is needed|a scheduler is named by its host and port"
+        ):
             executor(text)
 
 
@@ -93,10 +105,10 @@ def test_a_folder_by_processes_has_the_bits_of_one_by_one(run, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     rng = np.random.default_rng(0)
-    for number in range(9):
-        io.write(folder / f"{number}.png", io.ImageFile.of(rng.integers(0, 255, (40, 50 + number), np.uint8)))
+    for number in range(9):  # enough for workers by default
+        io.write(folder / f"{number}.png", io.ImageFile.of(rng.integers(0, 255, (20, 30 + number), np.uint8)))
     (folder / "bad.png").write_bytes(b"rubbish")
-    words = ("denoise", folder, "--denoiser", "tv", "--noise", "20/255")
+    words = ("denoise", folder, "--denoiser", "gaussian", "--noise", "20/255")
     hashes = {}
     for on in ("serial", "processes:2"):
         done = run(*words, "-o", tmp_path / on, "--on", on, "--memory", "1G")
@@ -106,11 +118,25 @@ def test_a_folder_by_processes_has_the_bits_of_one_by_one(run, tmp_path):
         hashes[on] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((tmp_path / on).glob("*.png"))]
     assert len(hashes["serial"]) == 9
     assert hashes["serial"] == hashes["processes:2"]
-    again = run(*words, "-o", tmp_path / "serial", "--on", "auto")
+    again = run(*words, "-o", tmp_path / "serial", "--on", "serial")
     assert "0 restored, 9 skipped, 1 failed" in again.stdout
     for option, value in (("--on", "nowhere"), ("--memory", "plenty")):
         refused = run(*words, "-o", tmp_path / "x", option, value)
         assert (refused.returncode, refused.stderr.startswith(f"plugplay: {option}: ")) == (2, True)
+
+
+def test_what_a_worker_notices_is_told_by_whoever_sent_it(tmp_path, capsys):
+    flat = np.random.default_rng(0).integers(100, 110, (32, 32), np.uint8)  # does not fill its range
+    io.write(tmp_path / "y.png", io.ImageFile.of(flat))
+    task = Task(Denoise(), Settings(denoiser="gaussian"), Sink())
+    here, there = (Job(tmp_path / "y.png", tmp_path / name, Path("y.png")) for name in ("here.png", "there.png"))
+    told = task(here, 1)
+    assert told.warnings
+    assert not told.silent
+    assert "warning: y.png: " in capsys.readouterr().err
+    sent = pickle.loads(pickle.dumps(task))(there, 1)
+    assert (sent.warnings, sent.silent) == (told.warnings, True)
+    assert capsys.readouterr() == ("", "")
 
 
 def _alive(pid):

@@ -200,7 +200,7 @@ def test_one_clear_line_each(tmp_path, noisy):
     with pytest.raises(ImageFileError, match="it cannot be read in parts; Zarr, TIFF and NPY can"):
         opened(tmp_path / "a.png")
     source = store(tmp_path / "y.zarr", noisy)
-    with pytest.raises(ValueError, match=r"needs .* GiB, but --memory allows 0\.1: allow more"):
+    with pytest.raises(ValueError, match=r"needs .* MiB, but --memory allows 128: allow more"):
         parts_of(source, tmp_path / "x.zarr", memory=2**27)
     small = store(tmp_path / "mask.zarr", np.ones((10, 10), np.uint8), chunk=16)
     with pytest.raises(ValueError, match=r"the mask has the shape \(10, 10\), but the image has \(200, 170\)"):
@@ -234,6 +234,11 @@ def test_pages_of_a_stack_are_tasks_with_their_own_or_shared_parameters(run, tmp
         "denoise", tmp_path / "y.tif", "--denoiser", "gaussian", "-o", tmp_path / "parts.tif", "--on", "processes:2"
     )
     assert done.returncode == 0, done.stderr
+    # Told as if each had been restored here: all pages, one denoising each, and the noise of each.
+    assert "170 x 200, gray, uint16, 3 pages" in done.stdout
+    assert "  denoised, " in done.stdout
+    levels = [pp.denoise(page, denoiser="gaussian").parameters.noise for page in stack]
+    assert f"  chosen: noise {min(levels):.4g} to {max(levels):.4g}" in done.stdout
     made = tifffile.imread(tmp_path / "parts.tif")
     for page, found in zip(stack, made, strict=True):
         within_one(found, pp.denoise(page, denoiser="gaussian").image)
@@ -279,8 +284,9 @@ def test_shared_parameters_by_the_option(run, tmp_path, noisy):
     found = {}
     for name, option in (("shared", ("--shared-parameters",)), ("own", ())):
         target = tmp_path / f"{name}.npy"
-        words = ("--denoiser", "gaussian", "--on", "processes:2", *option)
-        assert run("denoise", tmp_path / "y.npy", "-o", target, *words).returncode == 0
+        done = run("denoise", tmp_path / "y.npy", "-o", target, "--denoiser", "gaussian", "--on", "serial", *option)
+        assert done.returncode == 0, done.stderr
+        assert "170 x 200, gray, uint16, 2 pages" in done.stdout
         found[name] = np.load(target)[1]
     # A page with a quarter of the contrast has a quarter of the noise; what all pages share is more.
     alone = pp.denoise(stack[1], denoiser="gaussian").image
@@ -294,10 +300,17 @@ def test_shared_parameters_by_the_option(run, tmp_path, noisy):
         ("y.zarr", "file/x.zarr", (), "cannot be written (File exists)"),
         ("ones.zarr", "x.zarr", (), "its chunks have 1 x 1 pixels, far too few to read tiles from; rechunk it"),
         ("y.zarr", "x.zarr", ("--on", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1 within"),
+        ("y.zarr", "x.zarr", ("--on", "tcp://127.0.0.1"), "--on: a scheduler is named by its host and port"),
         ("broken.zarr", "x.zarr", (), "tile 000000-000000-000000: "),
+        ("missing.zarr", "x.zarr", (), "missing.zarr: there is no such file or store"),
+        ("y.zarr", "y.zarr/x.zarr", (), "--output would write into an input, "),
+        ("y.zarr", "x.zarr", ("--memory", "9M"), "needs 282 MiB, but --memory allows 9: allow more, or use smaller"),
     ],
 )
-def test_the_command_says_one_clear_line_and_leaves_no_result(run, tmp_path, noisy, source, target, words, message):
+def test_the_command_says_one_clear_line_and_leaves_no_result(
+    run, tmp_path, monkeypatch, noisy, source, target, words, message
+):
+    monkeypatch.setattr("plugplay.scale.cluster.PATIENCE", 0.5)
     store(tmp_path / "y.zarr", noisy[:64, :64])
     store(tmp_path / "ones.zarr", noisy[:20, :20], chunk=1)
     broken = store(tmp_path / "broken.zarr", np.tile(noisy, (6, 2)))
@@ -306,17 +319,27 @@ def test_the_command_says_one_clear_line_and_leaves_no_result(run, tmp_path, noi
     done = run(
         "denoise", tmp_path / source, "-o", tmp_path / target, "--denoiser", "gaussian", "--noise", NOISE, *words
     )
-    assert done.returncode == 1
+    assert done.returncode == (2 if "--o" in message else 1)
     (line,) = [text for text in done.stderr.splitlines() if text.startswith("plugplay: ")]
     assert message in line
     assert not (tmp_path / "x.zarr").exists()
+    # What is finished is kept, and where nothing is, nothing stays.
+    assert bool(list(tmp_path.glob(".plugplay-parts-*"))) == (source == "broken.zarr")
 
 
 def test_chunks_that_fit_neither_the_image_nor_each_other(run, tmp_path, noisy):
     store(tmp_path / "y.zarr", noisy, chunk=37, shard=74)
     target = tmp_path / "x.zarr"
-    words = ("--denoiser", "gaussian", "--noise", NOISE, "--memory", "520M")
+    words = ("--denoiser", "gaussian", "--noise", NOISE, "--memory", "520M", "--on", "serial")
     assert run("denoise", tmp_path / "y.zarr", "-o", target, *words).returncode == 0
     made = zarr.open_array(str(target), mode="r")
     assert (made.chunks, made.shards) == ((37, 37), (74, 74))
     within_one(made[...], pp.denoise(noisy, **OPTIONS).image)
+
+
+def test_a_dry_run_counts_the_images_of_a_video(run, tmp_path):
+    np.save(tmp_path / "cube.npy", np.random.default_rng(0).random((60, 24, 32)) < 0.4)
+    words = ("photon", tmp_path / "cube.npy", "-o", tmp_path / "v.tif", "--window", 20, "--stride", 10)
+    done = run(*words, "--denoiser", "gaussian", "--on", "processes:3", "--memory", "600M", "--dry-run")
+    assert "5 images of 32 x 24, 2 at a time in 0.5 GiB, about 0 s" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cube.npy"]

@@ -1,7 +1,8 @@
 """Dask: a cluster of this machine, or a scheduler that runs somewhere.
 
-Each worker does one task at a time, with as many threads as the cluster gave it. Dask itself begins a task anew if its
-worker dies; one that has outlived its patience (``distributed.scheduler.allowed-failures``) comes back here.
+Each worker does one task at a time, with as many threads as the cluster gave it. A scheduler that runs begins a task
+anew if its worker dies, as often as it was told to (``distributed.scheduler.allowed-failures``); one that is started
+here gives it back at once.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ class Dask(Executor):
                 check_versions(client)
                 yield client
             return
+        import dask
         from distributed import Client, LocalCluster
 
         count = self.slots
@@ -96,6 +98,7 @@ class Dask(Executor):
         with (
             thread_limits(threads),
             _quiet_logs(),
+            dask.config.set({"distributed.scheduler.allowed-failures": 0}),
             LocalCluster(**options) as cluster,
             _closing(Client(cluster, set_as_default=False)) as client,
         ):
@@ -164,8 +167,8 @@ class _DaskCrew:
         self.slots = max(_workers(self._client), 1)
         try:
             value, failure = future.result(timeout=PATIENCE)
-        except KilledWorker:
-            return [Report(number, killed=True)]
+        except KilledWorker as error:
+            return [Report(number, deaths=getattr(error, "allowed_failures", 0) + 1)]
         except (CancelledError, TimeoutError, OSError) as error:
             raise LostSchedulerError(
                 "the Dask scheduler went away; what is finished is kept: start it again, and rerun to resume"

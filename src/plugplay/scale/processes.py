@@ -121,7 +121,7 @@ class _ProcessCrew:
                 _, value, error = worker.pipe.recv()
                 found.append(Report(number, value, error))
             except (EOFError, OSError):
-                found.append(Report(number, killed=True))
+                found.append(Report(number, deaths=1))
                 self._dismiss(worker)
         return found
 

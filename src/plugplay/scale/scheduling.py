@@ -21,12 +21,12 @@ MAX_DEATHS = 3
 
 @dataclass(frozen=True)
 class Report:
-    """What a crew tells about a task: it has a value, an error, or its worker was killed."""
+    """What a crew tells about a task: it has a value, an error, or so many of its workers were killed."""
 
     number: int
     value: Any = None
     error: str | None = None
-    killed: bool = False
+    deaths: int = 0
 
 
 class Crew(Protocol):
@@ -85,13 +85,11 @@ def done_by(crew: Crew, tasks: Tasks, *, memory: int | None) -> Iterator[Ended[A
         for report in crew.reports():
             item, need = running.pop(report.number)
             used -= need
-            if report.killed:
-                deaths[report.number] = deaths.get(report.number, 0) + 1
+            error = report.error
+            if report.deaths:
+                deaths[report.number] = deaths.get(report.number, 0) + report.deaths
                 if deaths[report.number] < MAX_DEATHS:
                     suspects.append((report.number, item))
                     continue
-            yield Ended(item, report.value, _killed(deaths[report.number]) if report.killed else report.error)
-
-
-def _killed(times: int) -> str:
-    return f"its worker was killed {times} times, possibly out of memory; given up"
+                error = f"its worker was killed {deaths[report.number]} times, possibly out of memory; given up"
+            yield Ended(item, report.value, error)
