@@ -304,7 +304,7 @@ def test_shared_parameters_by_the_option(run, tmp_path, noisy):
         ("broken.zarr", "x.zarr", (), "tile 000000-000000-000000: "),
         ("missing.zarr", "x.zarr", (), "missing.zarr: there is no such file or store"),
         ("y.zarr", "y.zarr/x.zarr", (), "--output would write into an input, "),
-        ("y.zarr", "x.zarr", ("--memory", "9M"), "needs 282 MiB, but --memory allows 9: allow more, or use smaller"),
+        ("y.zarr", "x.zarr", ("--memory", "9M"), "needs 258 MiB, but --memory allows 9: allow more, or use smaller"),
     ],
 )
 def test_the_command_says_one_clear_line_and_leaves_no_result(
