@@ -31,6 +31,7 @@ __all__ = ["Dask"]
 
 # Seconds in which a scheduler has to answer.
 PATIENCE = 10.0
+_GONE = "the Dask scheduler went away; what is finished is kept: start it again, and rerun to resume"
 # Packages whose versions decide about pixels, or about whether tasks can be read.
 _MATTERS = ("python", "dask", "distributed", "cloudpickle", "numpy", "plugplay")
 
@@ -152,7 +153,12 @@ class _DaskCrew:
 
     def begin(self, number: int, item: Any) -> None:
         """Submit a task."""
-        future = self._client.submit(_done, self._call, item, self._threads, pure=False)
+        try:
+            future = self._client.submit(_done, self._call, item, self._threads, pure=False)
+        except Exception as error:
+            if self._client.status == "running":  # it is about the item
+                raise
+            raise LostSchedulerError(_GONE) from error
         self._futures[future] = number
         self._completed.add(future)
 
@@ -170,9 +176,7 @@ class _DaskCrew:
         except KilledWorker as error:
             return [Report(number, deaths=getattr(error, "allowed_failures", 0) + 1)]
         except (CancelledError, TimeoutError, OSError) as error:
-            raise LostSchedulerError(
-                "the Dask scheduler went away; what is finished is kept: start it again, and rerun to resume"
-            ) from error
+            raise LostSchedulerError(_GONE) from error
         except Exception as error:  # a worker that cannot read the task, for example
             return [Report(number, error=described(error))]
         return [Report(number, value, failure)]
