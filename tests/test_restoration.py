@@ -100,7 +100,35 @@ def test_floats_far_outside_the_unit_range_get_a_range_from_the_data(blurred):
     assert high > -100 + 500 * blurred.max() - 5
     assert np.std((result.image + 100) / 500 - same.image) < 0.01
     assert result.parameters.lam == pytest.approx(same.parameters.lam * 500**2, rel=0.05)
-    assert "do not fill their range" in result.warnings[0]
+    assert "are not between 0 and 1" in result.warnings[0]
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1.0, -0.5), (1.0, 0.3), (1e-15, 0.0), (1e20, 0.0)])
+def test_floats_of_any_size_and_sign_are_restored_alike(blurred, factor, shift):
+    """Light below zero, or in units in which it is tiny, is neither clipped nor taken for a constant."""
+    same = pp.restore(blurred, BLUR, denoiser="tv", noise=0.02)
+    moved = pp.restore(blurred * factor + shift, BLUR, denoiser="tv", noise=0.02 * factor)
+    assert np.std((moved.image - shift) / factor - same.image) < 0.01
+    assert moved.status.name == same.status.name
+
+
+def test_noise_beyond_black_and_white_is_no_light():
+    """Noisy floats of a dark and bright image reach far beyond [0, 1], which stays their range."""
+    image = np.repeat([0.0, 1.0], 32) * np.ones((64, 1))
+    noisy = image + np.random.default_rng(0).normal(0, 0.2, image.shape)
+    assert pp.denoise(noisy, denoiser="tv").parameters.working_range == (0.0, 1.0)
+    assert pp.denoise(noisy - 0.4, denoiser="tv", data_range=(0, 1)).parameters.working_range == (0.0, 1.0)
+
+
+def test_integers_that_are_lost_in_their_range_are_refused_with_what_to_do():
+    """NumPy makes 64-bit integers of lists, and of sums of pixels."""
+    counts = np.random.default_rng(0).integers(0, 256, (16, 16))
+    with pytest.raises(ValueError, match=r"from 0 to 25\d, which are lost in the range of int64: give data_range="):
+        pp.denoise(counts.astype(np.int64))
+    same = [
+        pp.denoise(counts.astype(dtype), data_range=(0, 255), denoiser="tv").image for dtype in (np.int64, np.int32)
+    ]
+    np.testing.assert_array_equal(*same)
 
 
 def test_single_precision_is_kept(blurred):

@@ -331,9 +331,8 @@ def noticed(
         )
     elif not scale.is_nominal:
         low, high = scale.working
-        notes.append(
-            f"the data do not fill their range, so the denoiser sees {low:.6g} to {high:.6g} as black to white"
-        )
+        fit = "do not fill their range" if scale.holds_data else f"are not between {scale.low:g} and {scale.high:g}"
+        notes.append(f"the data {fit}, so the denoiser sees {low:.6g} to {high:.6g} as black to white")
     return tuple(notes)
 
 

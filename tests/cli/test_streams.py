@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import plugplay as pp
 from plugplay import io
 from plugplay.io import ImageFile
 
@@ -85,3 +86,29 @@ def test_odd_files_do_not_stop_those_beside_them(run, tmp_path, noisy):
     failed = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
     assert [("link to itself" in line, "a pipe" in line) for line in failed] == [(True, False), (False, True)]
     assert (tmp_path / "out/good.png").is_file()
+
+
+def test_images_with_nothing_in_them_are_restored(run, tmp_path):
+    """Black frames, white ones and shutters that stayed closed come out as they went in."""
+    (tmp_path / "in").mkdir()
+    for name, value in {"black": 0, "gray": 128, "white": 255}.items():
+        io.write(tmp_path / f"in/{name}.png", ImageFile.of(np.full((32, 24), value, np.uint8)))
+    for command in (("denoise",), ("deblur", "-k", "box:3"), ("upscale", "-f", "2")):
+        out = tmp_path / command[0]
+        done = run(*command, tmp_path / "in", "-o", out)
+        assert done.returncode == 0, done.stderr
+        assert "invalid value" not in done.stderr
+        for name, value in {"black": 0, "gray": 128, "white": 255}.items():
+            assert np.abs(io.read(out / f"{name}.png").pixels.astype(int) - value).max() <= 1
+
+
+def test_floats_below_zero_are_not_cut_off(run, tmp_path, camera):
+    """A difference of exposures, or an image whose mean was subtracted."""
+    blur = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=1.0))
+    light = blur.simulate(camera[:72, :72] - 0.5, noise=0.01, rng=0)[4:-4, 4:-4].astype(np.float32)
+    io.write(tmp_path / "a.tif", ImageFile.of(light))
+    arguments = ("a.tif", "-o", "b.tif", "-k", "gaussian:1", "--strict", "--denoiser", "tv")
+    done = run("deblur", *arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "are not between 0 and 1" in done.stderr
+    assert io.read(tmp_path / "b.tif").pixels.min() < light.min() + 0.05

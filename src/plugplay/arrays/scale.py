@@ -30,6 +30,11 @@ MIN_SHARE = 0.25
 # Its ends are quantiles, which a few hot or dead pixels do not move, and a margin beyond them, as a share of the width.
 QUANTILES = (0.001, 0.999)
 MARGIN = 0.1
+# How far floats may lie beyond black and white, as means of blocks of so many pixels, where noise is small: the share
+# of the range, and the standard errors of such a mean.
+MAX_BEYOND, BLOCK, BEYOND_ERRORS = 0.05, 8, 5.0
+# Integers that fill less of their range than this cannot be told apart when the range is [0, 1].
+MIN_RESOLVED = 1e-12
 # The squares of a whole image of such values still have a sum.
 MAX_VALUE = 1e140
 # More pixels do not change the quantiles.
@@ -137,13 +142,21 @@ class Scale:
         if max(map(abs, found)) > MAX_VALUE:
             raise ValueError(f"y has values beyond {MAX_VALUE:g}, whose squares are no numbers any more")
         first, last = ((value - low) / (high - low) for value in found)
-        if last - first >= MIN_SHARE and first >= -1 and last <= 2:
+        if nominal.integer and found[0] < found[1] and last - first < MIN_RESOLVED:
+            raise ValueError(
+                f"y has values from {found[0]:.0f} to {found[1]:.0f}, which are lost in the range of {array.dtype}: "
+                "give data_range=(black, white), or convert them, for instance to uint8 or float"
+            )
+        within = first >= -1 and last <= 2
+        if data_range is None and within and (first < -MAX_BEYOND or last > 1 + MAX_BEYOND):
+            within = not _reaches_beyond(array, observed)
+        if last - first >= MIN_SHARE and within:
             return nominal
         if not movable:
             peak = max(abs(first), abs(last))
             return nominal if peak == 0 else cls(low, high, nominal.integer, 0.0, 1 / ((1 + MARGIN) * peak))
         width = last - first
-        if width <= 1e-9 * max(abs(first), abs(last), 1e-3):  # a constant image has no range of its own
+        if width <= 1e-9 * max(abs(first), abs(last)):  # a constant image has no range of its own
             return nominal if 0 <= first <= 1 else cls(low, high, nominal.integer, 0.5 - first, 1.0)
         black, white = first - MARGIN * width, last + MARGIN * width
         return cls(low, high, nominal.integer, -black / (white - black), 1 / (white - black))
@@ -168,6 +181,14 @@ class Scale:
     def is_nominal(self) -> bool:
         """Whether both ranges have the same black and white."""
         return (self.offset, self.gain) == (0.0, 1.0)
+
+    @property
+    def holds_data(self) -> bool:
+        """Whether all but a few of the data, from which the working range was found, are between black and white."""
+        low, high = self.working
+        margin = MARGIN / (1 + 2 * MARGIN) * (high - low)
+        slack = 1e-6 * (self.high - self.low)
+        return low + margin >= self.low - slack and high - margin <= self.high + slack
 
     def to_working(self, array: NDArray[Any]) -> FloatArray:
         """Return the array as floats on the working scale; small integers become float32, wider ones float64."""
@@ -231,3 +252,23 @@ def _quantiles(array: NDArray[Any], observed: BoolArray | None) -> tuple[float, 
         return None
     low, high = np.quantile(values, QUANTILES)
     return float(low), float(high)
+
+
+def _reaches_beyond(array: NDArray[Any], observed: BoolArray | None) -> bool:
+    """Tell whether floats lie beyond [0, 1] by more than noise does, so that clipping would cut off what was seen."""
+    rows, columns = (n // BLOCK * BLOCK for n in array.shape[:2])
+    if not rows or not columns:
+        return True  # no blocks to tell noise from light: nothing is clipped
+    values = array[:rows, :columns].astype(np.float64)
+    seen = np.isfinite(values) if observed is None else observed[:rows, :columns] & np.isfinite(values)
+    blocks = (rows // BLOCK, BLOCK, columns // BLOCK, BLOCK, *values.shape[2:])
+    counts = seen.reshape(blocks).sum(axis=(1, 3))
+    sums = np.where(seen, values, 0.0).reshape(blocks).sum(axis=(1, 3))
+    full = counts >= BLOCK**2 // 2
+    if not full.any():
+        return True
+    steps = np.abs(np.diff(np.where(seen, values, np.nan), axis=1))
+    noise = float(np.nanmedian(steps)) / 0.954 if np.isfinite(steps).any() else 0.0  # as is usual for a Gaussian
+    low, high = np.quantile(sums[full] / counts[full], (0.01, 0.99))
+    limit = max(MAX_BEYOND, BEYOND_ERRORS * noise / BLOCK)
+    return bool(low < -limit or high > 1 + limit)

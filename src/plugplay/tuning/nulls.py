@@ -61,6 +61,8 @@ def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
         return None
     channels = y.reshape(*shape, -1)
     image = channels.sum(axis=-1, dtype=np.float64) / math.sqrt(channels.shape[-1])
+    if not np.ptp(image) > 0:  # nothing to be seen
+        return None
     power, signal, natural = _spectra(image, traits.spectrum)
     assumed = max(noise, MIN_NOISE)
     if _level(power, signal, natural, assumed, NOTHING) < MIN_EXCESS * assumed:
