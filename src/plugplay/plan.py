@@ -27,15 +27,15 @@ from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, nam
 from plugplay.levels import Coarse, Pace, coarse_of, is_coarse
 from plugplay.metrics import psnr
 from plugplay.models import description
-from plugplay.noise.growing import PoissonGaussian, contradiction, raised
+from plugplay.noise.growing import PoissonGaussian, corrected
 from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.tuning.doubts import doubts
-from plugplay.tuning.rules import Case, choose, leaves_white_noise
+from plugplay.tuning.rules import Case, choose, leaves_nearly_white_noise, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
-from plugplay.tuning.watch import MAX_RERUNS, Raise, Watch, was_noise
+from plugplay.tuning.watch import MAX_RERUNS, Sign, Suggestion, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -143,7 +143,8 @@ class Plan:
             As in `run`. Throwing `plugplay.Cancelled` into the generator ends the run as well.
         """
         plan, driver = self, self._driver(progress)
-        kept: tuple[Plan, Driver] | None = None
+        kept: tuple[Plan, Driver, Suggestion] | None = None
+        refuted: frozenset[Sign] = frozenset()
         try:
             if self._search is not None:
                 plan = self._tuned(self._search, progress)
@@ -153,15 +154,12 @@ class Plan:
                 yield from plan._states(driver, to_the_end=rerun == MAX_RERUNS)
                 if driver.status is Status.STOPPED:  # inside the denoiser
                     break
-                if kept is not None and not was_noise(kept[1].state.image, driver.state.image):
-                    plan, driver = kept  # what looked like noise is texture
-                    break
-                kept = None
-                more = None if rerun == MAX_RERUNS else plan._suggestion(driver)
+                if kept is not None and not plan._confirms(kept[2], kept[1], driver):
+                    plan, driver, refuted = kept[0], kept[1], refuted | {kept[2].sign}
+                more = None if rerun == MAX_RERUNS else plan._suggestion(driver, refuted)
                 if more is None:
                     break
-                if not more.certain:
-                    kept = plan, driver
+                kept = None if more.is_certain else (plan, driver, more)
                 plan = plan._assuming(more.noise)
                 driver = plan._driver(progress)
         except Cancelled:
@@ -193,24 +191,28 @@ class Plan:
             if watch is not None and watch.winds_up(state.history):
                 return
 
-    def _suggestion(self, driver: Driver) -> Raise | None:
+    def _suggestion(self, driver: Driver, refuted: frozenset[Sign]) -> Suggestion | None:
         if self._case is None or self._watch is None:
             return None
         with scipy.fft.set_workers(self._workers):
-            return self._watch.suggests(driver.state, self._iteration.image(driver.state))
+            return self._watch.suggests(driver.state, self._iteration.image(driver.state), refuted=refuted)
+
+    def _confirms(self, suggested: Suggestion, before: Driver, after: Driver) -> bool:
+        x = self._iteration.image(after.state)
+        return self._watch is None or self._watch.confirms(suggested, before.state, after.state, x)
 
     def _assuming(self, noise: float) -> Plan:
-        """Return the plan for more noise, with the parameters that follow from it."""
+        """Return the plan for another noise, with the parameters that follow from it; a given one is only raised."""
         assert self._case is not None and self._watch is not None  # noqa: PT018 - only then is it asked for
-        case = replace(self._case, noise=noise)
+        case, scale = replace(self._case, noise=noise), self._conversion.scale
         choice = choose(case)
-        scale = self._conversion.scale
         schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
-        described = raised(self.parameters.noise, noise / scale.noise_gain, self._case.noise / scale.noise_gain)
+        given, gain = "noise" not in self.parameters.chosen, scale.noise_gain
+        known, reason = corrected(self.parameters.noise, noise / gain, self._case.noise / gain, given=given)
         return replace(
             self,
-            parameters=replace(self.parameters, noise=described, lam=choice.lam / scale.gain**2, schedule=schedule),
-            warnings=(*self.warnings, contradiction(self.parameters.noise, described)),
+            parameters=replace(self.parameters, noise=known, lam=choice.lam / scale.gain**2, schedule=schedule),
+            warnings=(*self.warnings, reason),
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
             _watch=replace(self._watch, noise=noise),
@@ -322,8 +324,7 @@ def prepare(
     (16, 16)
     """
     description.check_model_protocol(model)
-    if reshaping:
-        model = description.reshaped(model, reshaping) or model
+    model = (description.reshaped(model, reshaping) if reshaping else None) or model
     ndim = description.spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
     given = numeric_array(y, "y")
     axes = Axes.of(
@@ -337,23 +338,23 @@ def prepare(
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed)
     problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
-    level, described, error = problem.level, problem.noise, problem.error
-    threads = check_workers(workers)
-    way = get_iteration(iteration)
+    level, described = problem.level, problem.noise
+    threads, way = check_workers(workers), get_iteration(iteration)
     single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
     # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
     watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
     found = watching.suspicion(unit, model, traits, problem, noise, scale, reshape=reshaping is None, watched=watched)
     data_term = problem.data_term if found.model is model else found.model.data_term(unit)
     model, traits = found.model, found.traits
-    left = replace(traits, leaves="white" if single else traits.leaves, noise_spectrum=problem.spectrum)
+    white = single or (isinstance(described, float) and leaves_nearly_white_noise(traits, level))
+    left = replace(traits, leaves="white" if white else traits.leaves, noise_spectrum=problem.spectrum)
     method = prepare_denoiser(denoiser, left, threads)
     usual = watched and way.name == "admm" and schedule is None and max_iter is None
     coarse = coarse_of(unit, model, traits, data_term, described, pace=pace) if usual or pace is not None else None
     case = Case(
         traits=description.rule_traits(data_term, traits),
         noise=level,
-        noise_error=error or 0.0,
+        noise_margin=problem.margin,
         iteration=way.name,
         strength=check_number(strength, "strength", above=0),
         max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),

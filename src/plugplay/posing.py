@@ -140,12 +140,15 @@ class Posed:
         The noise as users know it, on the nominal scale; None for photons, whose statistics the model knows.
     error : float, optional
         The standard error of the level, on the working scale, if it was estimated.
+    margin : float
+        By how much the noise may well be above the level.
     """
 
     data_term: DataTerm
     level: float
     noise: float | PoissonGaussian | ColouredNoise | None
     error: float | None = None
+    margin: float = 0.0
 
     @property
     def spectrum(self) -> NDArray[np.float64] | None:
@@ -211,10 +214,14 @@ def posed(
             )
         found = _found(y, traits, scale)
         level = noise_behind(traits, max(found.level, noise_floor * scale.gain), found.uncertainty) * scale.slope
-        error = found.uncertainty * scale.slope
-        if found.coloured is None:
-            return Posed(data_term, level, level / scale.noise_gain, error)
-        return Posed(data_term, level, ColouredNoise(level / scale.noise_gain, found.coloured.spectrum), error)
+        nominal = level / scale.noise_gain
+        return Posed(
+            data_term,
+            level,
+            nominal if found.coloured is None else ColouredNoise(nominal, found.coloured.spectrum),
+            found.uncertainty * scale.slope,
+            found.margin * scale.slope,
+        )
     if isinstance(noise, ColouredNoise) and not _leaves_noise_alone(traits):
         raise ValueError(
             f"noise=ColouredNoise(...) is for denoising, but {type(model).__name__} changes the colour of the noise; "

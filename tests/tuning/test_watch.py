@@ -9,6 +9,7 @@ from scipy.ndimage import convolve
 from skimage import data
 
 import plugplay as pp
+from plugplay.tuning.ringing import ringing
 
 KERNELS = {
     "motion": pp.kernels.motion(9, 20),
@@ -85,3 +86,35 @@ def test_texture_is_not_taken_for_noise():
     y = model.simulate(x, noise=1 / 255, rng=0)
     result = pp.restore(y, model, noise=1 / 255)
     assert pp.psnr(result.image, x) > pp.psnr(y, x) + 1
+
+
+def test_lines_are_not_taken_for_ringing(cup):
+    """Strong lines along the zeros of a kernel: they seem to ring, and stay where more noise is assumed."""
+    columns = np.arange(128)
+    lines = 0.5 + 0.2 * np.sign(np.sin(2 * np.pi * columns / 4.5)) * np.hanning(128)[:, None]
+    x = np.clip(0.2 * cup + 0.8 * lines, 0, 1)
+    kernel = pp.kernels.motion(9)
+    model = pp.models.Deblurring(kernel)
+    y = model.simulate(x, noise=2 / 255, rng=0)
+    assert ringing(x, kernel) > 0.2
+    result = pp.restore(y, model, noise=2 / 255)
+    assert result.parameters.noise == 2 / 255
+
+
+def test_noise_told_twice_does_not_cost_fine_texture():
+    x = data.grass()[200:328, 200:328] / 255
+    model = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=0.5))
+    y = model.simulate(x, noise=10 / 255, rng=0)
+    result = pp.restore(y, model, noise=20 / 255)
+    assert pp.psnr(result.image, x) > pp.psnr(y, x)
+    assert result.parameters.noise == 20 / 255
+    assert any("less noise than was given" in warning for warning in result.warnings)
+
+
+def test_texture_is_not_taken_for_noise_told_too_high():
+    x = data.gravel()[128:256, 128:256] / 255
+    model = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=0.5))
+    y = model.simulate(x, noise=1 / 255, rng=0)
+    result = pp.restore(y, model, noise=1 / 255)
+    assert result.warnings == ()
+    assert pp.psnr(result.image, x) > pp.psnr(y, x)

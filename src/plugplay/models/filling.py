@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TENSION", "fill_holes"]
 
-TENSION = 0.5
+TENSION = 0.1
 # The relative residual of each level: a first guess need not be exact.
 RESIDUAL = 1e-4
 MAX_ITERATIONS = 200

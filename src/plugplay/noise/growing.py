@@ -25,8 +25,9 @@ from plugplay.noise.curve import estimate_curve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from plugplay.noise.coloured import ColouredNoise
 
-__all__ = ["PoissonGaussian", "Stabiliser", "contradiction", "estimate_poisson_gaussian", "raised"]
+__all__ = ["PoissonGaussian", "Stabiliser", "corrected", "estimate_poisson_gaussian"]
 
 # Above this mean count, and read-out deviation, the closed form of the inverse is as good as the table.
 _MANY_PHOTONS = 400.0
@@ -89,17 +90,26 @@ class PoissonGaussian:
         )
 
 
-def raised(noise: object, level: float, before: float) -> float | PoissonGaussian:
-    """Return the noise whose level is not `before`, as was assumed, but `level`."""
-    return noise.raised(level / before) if isinstance(noise, PoissonGaussian) else level
+def corrected(
+    noise: float | PoissonGaussian | ColouredNoise | None, level: float, before: float, *, given: bool
+) -> tuple[float | PoissonGaussian | ColouredNoise | None, str]:
+    """Return the noise whose level is not `before`, as was assumed, but `level`, and a sentence that says so.
 
+    A level that was given is only ever raised: where less noise is in the data, only lambda follows it.
 
-def contradiction(before: object, after: float | PoissonGaussian) -> str:
-    """Say that the data contradict the noise that was assumed, and what was used instead."""
-    if isinstance(after, PoissonGaussian) and isinstance(before, PoissonGaussian):
-        factor = (after.gain or 0.0) / (before.gain or 1.0)
-        return f"the data contradict the assumed noise; {math.sqrt(factor):.3g} times as much was used"
-    return f"the data contradict the assumed noise {before:.3g}; {after:.3g} was used"
+    Examples
+    --------
+    >>> corrected(0.02, 0.01, 0.02, given=True)
+    (0.02, 'the data show less noise than was given, 0.02: they were restored as with 0.01')
+    """
+    if given and level < before:
+        less = f"{level:.3g}" if isinstance(noise, int | float) else f"{level / before:.3g} times as much"
+        told = f", {noise:.3g}" if isinstance(noise, int | float) else ""
+        return noise, f"the data show less noise than was given{told}: they were restored as with {less}"
+    if isinstance(noise, PoissonGaussian):
+        factor = level / before
+        return noise.raised(factor), f"the data contradict the assumed noise; {factor:.3g} times as much was used"
+    return level, f"the data contradict the assumed noise {noise:.3g}; {level:.3g} was used"
 
 
 def estimate_poisson_gaussian(
