@@ -213,7 +213,9 @@ def posed(
                 "standard deviation with noise="
             )
         found = _found(y, traits, scale)
-        level = noise_behind(traits, max(found.level, noise_floor * scale.gain), found.uncertainty) * scale.slope
+        inverted = traits.spectrum is not None and traits.decimation == 1 and not traits.pointwise
+        least = max(found.level, noise_floor * scale.gain, found.compression if inverted else 0.0)
+        level = noise_behind(traits, least, found.uncertainty) * scale.slope
         nominal = level / scale.noise_gain
         return Posed(
             data_term,
