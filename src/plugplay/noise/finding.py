@@ -15,9 +15,9 @@ __all__ = ["FoundNoise", "find_coloured_noise", "find_noise"]
 
 # What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
 UNKNOWN_NOISE = 3 / 255
-# What JPEG of quality 92 and 95 took from blurred crops with hardly any noise: 0.7 and 0.8/255 of a gray one, 1.1 to 2.1
-# of five in colour, whose chroma it halves. Estimates, with their error, saw about half of it: flat places, which are
-# measured, lose least. Told 2.5 instead of 1.3, deblurring gained 0.6 and 3.4 dB on a cat.
+# What JPEG of quality 92 and 95 took from blurred crops with hardly any noise: 0.7 and 0.8/255 of a gray one, 1.1 to
+# 2.1 of five in colour, whose chroma it halves. Estimates, with their error, saw about half of it: flat places, which
+# are measured, lose least. Told 2.5 instead of 1.3, deblurring gained 0.6 and 3.4 dB on a cat.
 COMPRESSED_GRAY, COMPRESSED_COLOUR = 0.8 / 255, 2.5 / 255
 # An estimate whose error is this share of it says little more than that there may be noise.
 MEANINGLESS = 0.9
