@@ -118,3 +118,15 @@ def test_texture_is_not_taken_for_noise_told_too_high():
     result = pp.restore(y, model, noise=1 / 255)
     assert result.warnings == ()
     assert pp.psnr(result.image, x) > pp.psnr(y, x)
+
+
+def test_what_jpeg_took_is_noise_where_a_blur_is_inverted():
+    x = data.chelsea()[100:228, 120:248] / 255
+    blurred = np.stack([convolve(x[..., c], pp.kernels.gaussian(9, sigma=1.0)) for c in range(3)], -1)
+    noisy = blurred + np.random.default_rng(0).normal(0, 1 / 255, x.shape)
+    buffer = io.BytesIO()
+    Image.fromarray(np.round(np.clip(noisy, 0, 1) * 255).astype(np.uint8)).save(buffer, "JPEG", quality=92)
+    y = np.asarray(Image.open(buffer))
+    plan = pp.prepare(y, pp.models.Deblurring(pp.kernels.gaussian(9, sigma=1.0)), channel_axis=-1)
+    assert plan.parameters.noise >= 2.5 / 255
+    assert pp.prepare(y, pp.models.Denoising(), channel_axis=-1).parameters.noise < 2.5 / 255
