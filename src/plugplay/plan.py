@@ -383,7 +383,7 @@ def prepare(
     )
     plan = Plan(
         parameters=parameters,
-        warnings=posing.noticed(axes, scale, given.shape, traits.observed, data_term) + found.reasons,
+        warnings=posing.noticed(axes, scale, observed, traits, data_term) + found.reasons,
         reshaping=reshaping or found.reshaping,
         _loop=loop,
         _data_term=data_term,

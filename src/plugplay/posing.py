@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from plugplay.arrays.checks import BoolArray, FloatArray, check_choice, check_interval, check_number, check_same_shape
+from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
 from plugplay.arrays.masks import hardly_observed
+from plugplay.arrays.outliers import far_from_all_others
 from plugplay.arrays.scale import Scale
 from plugplay.models.description import (
     darkest_of,
@@ -324,14 +325,13 @@ def clip_of(
     return max(low, darkest_of(data_term)), high
 
 
-def noticed(
-    axes: Axes, scale: Scale, shape: tuple[int, ...], observed: BoolArray | None, data_term: DataTerm
-) -> tuple[str, ...]:
-    """Return what a user should know about the choice of axes and range, and about the mask."""
+def noticed(axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm) -> tuple[str, ...]:
+    """Return what a user should know about the choice of axes and range, about odd values, and about the mask."""
+    observed = traits.observed
     notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
         notes.append(
-            f"the last axis of y, whose shape is {shape}, was taken for colour; channel_axis=-1 says so, "
+            f"the last axis of y, whose shape is {y.shape}, was taken for colour; channel_axis=-1 says so, "
             "spatial_ndim=3 says that y is a volume"
         )
     if possible_range_of(data_term) is not None:
@@ -342,6 +342,8 @@ def noticed(
         low, high = scale.working
         fit = "do not fill their range" if scale.holds_data else f"are not between {scale.low:g} and {scale.high:g}"
         notes.append(f"the data {fit}, so the denoiser sees {low:.6g} to {high:.6g} as black to white")
+    if traits.observes == "intensities" and possible_range_of(data_term) is None:
+        notes.extend(far_from_all_others(y, observed))
     return tuple(notes)
 
 

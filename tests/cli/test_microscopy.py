@@ -100,3 +100,17 @@ def test_volumes_with_a_psf_of_three_axes_keep_what_the_file_says(tmp_path, run)
     done = run("denoise", tmp_path / "flat.tif", "-o", tmp_path / "y.tif", "--denoiser", "tv")
     with tifffile.TiffFile(tmp_path / "y.tif") as file:
         assert file.pages[0].description == "bead 7"
+
+
+@pytest.mark.parametrize("odd", [65535, 0])
+def test_hot_pixels_and_numbers_for_missing_data_are_told_of(odd, tmp_path, run):
+    """Which one cannot know from the file alone; with the mask that is advised, nothing is said."""
+    rng = np.random.default_rng(0)
+    counts = (1000 + 10 * rng.random((48, 48))).astype(np.uint16)
+    places = rng.integers(0, 48, (5, 2)).T
+    counts[tuple(places)] = odd
+    tifffile.imwrite(tmp_path / "a.tif", counts)
+    tifffile.imwrite(tmp_path / "mask.tif", np.where(counts == odd, 0, 255).astype(np.uint8))
+    words = ("deblur", "a.tif", "-o", "b.tif", "-k", "box:3", "--denoiser", "tv", "--max-iter", "3")
+    assert "5 pixels are far from all others, which are about 100" in run(*words, cwd=tmp_path).stderr
+    assert "far from" not in run(*words, "--mask", "mask.tif", cwd=tmp_path).stderr
