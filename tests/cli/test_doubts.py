@@ -171,7 +171,7 @@ def signs(camera):
         "constant": (stored, ("-k", "box:5", "--denoiser", "nothing"), "is nearly constant; give"),
         "saturated": (stored, ("-k", "motion:15,30", "--noise", "1e-4", "--strength", "1e-9"), "is black or white; "),
         "unexplained": (stored, ("-k", "motion:21,0"), "does not explain the data: they differ by "),
-        "flux": (glare.astype(np.float32), ("-k", "box:5"), "% of the light was lost; give"),
+        "flux": (glare.astype(np.float32), ("-k", "box:5", "--data-range", "0,1"), "% of the light was lost; give"),
         "flat": (flat, ("-k", "box:5"), "the observation varies no more than its noise"),
         "sound": (stored, ("-k", "box:5"), None),
     }
