@@ -27,7 +27,7 @@ from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, nam
 from plugplay.levels import Coarse, Pace, coarse_of, is_coarse
 from plugplay.metrics import psnr
 from plugplay.models import description
-from plugplay.noise.growing import PoissonGaussian, corrected
+from plugplay.noise.growing import PoissonGaussian, corrected, with_correction
 from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
@@ -212,7 +212,7 @@ class Plan:
         return replace(
             self,
             parameters=replace(self.parameters, noise=known, lam=choice.lam / scale.gain**2, schedule=schedule),
-            warnings=(*self.warnings, reason),
+            warnings=with_correction(self.warnings, reason),
             _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
             _watch=replace(self._watch, noise=noise),

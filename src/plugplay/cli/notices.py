@@ -22,6 +22,7 @@ _PHRASES = {
     "clip=None, or data_range=(black, white)": "--data-range BLACK,WHITE",
     "data_range=(black, white)": "--data-range BLACK,WHITE",
     "frame_shape=(height, width)": "--frame-shape H,W",
+    "the scale that data_range sets": "the scale that --data-range sets",
     "a larger noise": "a larger --noise",
     "a smaller noise": "a smaller --noise",
 }

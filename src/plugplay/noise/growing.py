@@ -13,6 +13,7 @@ biased where photons are few, but the inverse of :math:`x \mapsto E[T(y) | x]`, 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 
     from plugplay.noise.coloured import ColouredNoise
 
-__all__ = ["PoissonGaussian", "Stabiliser", "corrected", "estimate_poisson_gaussian"]
+__all__ = ["PoissonGaussian", "Stabiliser", "corrected", "estimate_poisson_gaussian", "with_correction"]
 
 # Above this mean count, and read-out deviation, the closed form of the inverse is as good as the table.
 _MANY_PHOTONS = 400.0
 _QUADRATURE = 48
 _MIN_GAIN = 1e-9
+_CORRECTION = re.compile(r"the data contradict the assumed noise (\S+); (\S+) was used")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,24 @@ def corrected(
         factor = level / before
         return noise.raised(factor), f"the data contradict the assumed noise; {factor:.3g} times as much was used"
     return level, f"the data contradict the assumed noise {noise:.3g}; {level:.3g} was used"
+
+
+def with_correction(warnings: tuple[str, ...], reason: str) -> tuple[str, ...]:
+    """Return warnings with one more about the noise; of several corrections in a row, one says where they end.
+
+    Examples
+    --------
+    >>> with_correction((corrected(0.01, 0.02, 0.01, given=False)[1],), corrected(0.02, 0.05, 0.02, given=False)[1])
+    ('the data contradict the assumed noise 0.01; 0.05 was used',)
+    """
+    new = _CORRECTION.fullmatch(reason)
+    kept = list(warnings)
+    for text in warnings if new else ():
+        old = _CORRECTION.fullmatch(text)
+        if new and old and old[2] == new[1]:
+            kept.remove(text)
+            reason = text.replace(f"; {old[2]} was used", f"; {new[2]} was used")
+    return (*kept, reason)
 
 
 def estimate_poisson_gaussian(
