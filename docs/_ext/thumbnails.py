@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 IMAGES = Path(__file__).parents[1] / "gallery" / "images"
-# Which two of how many images of the first figure are shown.
+# Which of how many images of the first figure are shown, side by side; of a plot the whole.
 SHOWN = {
     "01_super_resolution": (4, 0, 3),
     "02_single_photon": (4, 1, 2),
@@ -25,21 +25,25 @@ SHOWN = {
     "10_stars": (3, 0, 1),
     "11_network": (4, 0, 1),
     "12_linear_operator": (4, 1, 2),
+    "13_certificates": (1, 0),
+    "14_sure": (1, 0),
     "15_tiles": (4, 0, 1),
+    "16_adaptive": (3, 1, 2),
     "17_own_denoiser": (3, 0, 1),
     "18_watching": (5, 0, 4),
 }
 
 
 def _crop(app: Sphinx) -> None:
-    for name, (count, first, second) in SHOWN.items():
+    for name, (count, *shown) in SHOWN.items():
         source = IMAGES / f"sphx_glr_plot_{name}_001.png"
         if not source.exists():  # the gallery was not executed
             continue
         figure = Image.open(source).convert("RGB")
-        width, top = figure.width / count, round(0.09 * figure.height)
-        pair = Image.new("RGB", (round(2 * width), figure.height - top), "white")
-        for place, number in enumerate((first, second)):
+        # Titles are too small to read on a thumbnail.
+        width, top = figure.width / count, round(0.09 * figure.height) if count > 1 else 0
+        pair = Image.new("RGB", (round(len(shown) * width), figure.height - top), "white")
+        for place, number in enumerate(shown):
             part = figure.crop((round(number * width), top, round((number + 1) * width), figure.height))
             pair.paste(part, (round(place * width), 0))
         pair.thumbnail((400, 280))

@@ -12,9 +12,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # napari and what it imports have deprecations of their own
     pytest.importorskip("napari", exc_type=ImportError)
     pytest.importorskip("qtpy.QtWidgets", exc_type=ImportError)
+    from napari._qt.qt_resources import get_stylesheet
     from napari.components import ViewerModel
     from npe2 import PluginManager, PluginManifest
-    from qtpy.QtWidgets import QApplication
+    from qtpy.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit
 
     from plugplay.napari.widget import PREVIEW_NAME, RestoreWidget
 
@@ -142,3 +143,16 @@ def test_without_a_layer_it_says_so(viewer):
     widget = widget_for(viewer)
     widget.restore()
     assert widget.message.value == "choose an image layer"
+
+
+def test_numbers_beside_sliders_can_be_read_under_the_theme_of_napari(application, viewer):
+    viewer.add_image(IMAGE)
+    widget = widget_for(viewer, task="deblur", kernel="motion")
+    widget.native.setStyleSheet(get_stylesheet("dark"))
+    widget.native.resize(250, 420)
+    widget.native.show()
+    application.processEvents()
+    for slider in (widget.size, widget.angle, widget.strength):
+        field = slider.native.findChild(QAbstractSpinBox).findChild(QLineEdit)
+        assert field.width() >= field.fontMetrics().horizontalAdvance(field.text())
+    widget.native.close()

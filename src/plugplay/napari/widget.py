@@ -19,6 +19,7 @@ from magicgui.widgets import (
 )
 from napari.layers import Image, Labels
 from napari.qt.threading import create_worker
+from qtpy.QtWidgets import QAbstractSpinBox
 
 import plugplay as pp
 from plugplay.napari.jobs import KERNELS, TASKS, Job, Outcome, kernel_of, restoring
@@ -33,6 +34,13 @@ __all__ = ["RestoreWidget"]
 # Pixels a side that a preview restores: a second or so with BM3D.
 PREVIEW = 256
 PREVIEW_NAME = "plugplay preview"
+# The numbers beside sliders have no arrows. Under napari's theme Qt then leaves a pixel for the number: so they get
+# arrows, and these no width.
+READOUT = (
+    "QAbstractSpinBox { background: transparent; border: 0; padding: 0; min-width: 2.5em; }"
+    "QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { subcontrol-position: center right; width: 0; }"
+    "QAbstractSpinBox::up-arrow, QAbstractSpinBox::down-arrow { image: none; }"
+)
 
 
 class RestoreWidget(Container):
@@ -50,8 +58,8 @@ class RestoreWidget(Container):
         self.task = ComboBox(choices=TASKS, value="denoise", label="what happened")
         self.task.tooltip = "noise only, a blur, missing pixels, or a lower resolution"
         self.kernel = ComboBox(choices=KERNELS, value="gaussian", label="kernel")
-        self.size = FloatSlider(value=2.0, min=0.3, max=30.0, step=0.1, label="size (pixels)")
-        self.angle = FloatSlider(value=0.0, min=0.0, max=180.0, step=1.0, label="angle (degrees)")
+        self.size = FloatSlider(value=2.0, min=0.3, max=30.0, step=0.1, label="size (px)")
+        self.angle = FloatSlider(value=0.0, min=0.0, max=180.0, step=1.0, label="angle (°)")
         self.psf = ComboBox(choices=self._layers_of(Image), label="PSF")
         self.missing = ComboBox(choices=self._layers_of(Labels), label="missing pixels")
         self.factor = SpinBox(value=2, min=2, max=8, label="factor")
@@ -91,6 +99,10 @@ class RestoreWidget(Container):
                 self.message,
             ]
         )
+        for slider in (self.size, self.angle, self.strength):
+            readout = slider.native.findChild(QAbstractSpinBox)
+            readout.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.UpDownArrows)
+            readout.setStyleSheet(READOUT)
         self._stop = threading.Event()
         self._worker: Any = None
         for choice in (self.task, self.kernel, self.estimate):
