@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import napari
 from qtpy.QtWidgets import QApplication
 
+import napari
 from plugplay.napari.samples import photograph
 from plugplay.napari.widget import RestoreWidget
 
