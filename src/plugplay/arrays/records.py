@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,15 @@ def _feed(digest: Any, value: object) -> None:
         digest.update(repr(value).encode())
 
 
-def plain(value: object) -> Any:
-    """Return something that JSON can say.
+def plain(value: object, *, endless: Callable[[float], object] = str) -> Any:
+    """Return a value as JSON can say it.
+
+    Parameters
+    ----------
+    value : object
+        Records, dictionaries, sequences, numbers and text; anything else becomes its text, and an array its shape.
+    endless : callable
+        Gives what is said of numbers that are not finite.
 
     Examples
     --------
@@ -55,12 +63,14 @@ def plain(value: object) -> Any:
     {'a': [1, 'inf', None]}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        inner = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
+        inner = {f.name: plain(getattr(value, f.name), endless=endless) for f in dataclasses.fields(value) if f.repr}
         return {"kind": type(value).__name__, **inner}
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, endless=endless) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return [plain(item, endless=endless) for item in value]
+    if isinstance(value, np.ndarray):
+        return {"shape": list(value.shape)}
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else endless(float(value))
     return value if value is None or isinstance(value, str | int | bool) else str(value)

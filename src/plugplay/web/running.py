@@ -11,6 +11,7 @@ import numpy as np
 
 import plugplay as pp
 from plugplay import io
+from plugplay.arrays import records
 from plugplay.arrays.scale import nominal_range
 from plugplay.web.preview import estimated_noise, restored_crop
 from plugplay.web.rendering import png, screen_image
@@ -120,18 +121,7 @@ def plain(value: object) -> Any:
     >>> plain({"schedule": pp.Monotone(rho0=1.0, gamma=2.0), "sigma": float("nan")})
     {'schedule': {'kind': 'Monotone', 'rho0': 1.0, 'gamma': 2.0}, 'sigma': None}
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        inner = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
-        return {"kind": type(value).__name__, **inner}
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return {"shape": list(value.shape)}
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
+    return records.plain(value, endless=lambda _: None)
 
 
 def _figures(history: History, tol: float, max_iter: int, page: int, pages: int) -> dict[str, Any]:
