@@ -377,28 +377,31 @@ def throughput(arguments: argparse.Namespace) -> None:
         pp.denoise(noisy.astype(np.float32), denoiser=arguments.denoiser, noise=noise, workers=1)
         each = (time.process_time() - began) / (noisy.size / 1e6)
         print(f"{each:.2f} s of processor time for each megapixel ({label})", flush=True)
-    side = int((arguments.megapixels * 1e6) ** 0.5)
+    crews = {"one after another": Serial(1), f"{arguments.workers} workers": Processes(arguments.workers, threads=1)}
+    # Two sizes: what the larger one takes beyond is not the start of workers.
+    sides = [int((arguments.megapixels * share * 1e6) ** 0.5) for share in (0.2, 1)]
+    spent: dict[str, list[np.ndarray]] = {label: [] for label in crews}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
-        synthetic(folder / "y.zarr", side, chunk=512, shard=512)
-        speed = {}
-        for label, executor in (
-            ("one after another", Serial(1)),
-            (f"{arguments.workers} workers", Processes(arguments.workers, threads=1)),
-        ):
-            parts = Parts.of(
-                opened(folder / "y.zarr"),
-                folder / f"{executor.slots}.zarr",
-                pp.models.Denoising(),
-                {"denoiser": arguments.denoiser},
-                core=512,
-            )
-            began = time.perf_counter()
+        for side, (label, executor) in itertools.product(sides, crews.items()):
+            source = folder / f"{side}.zarr"
+            if not source.exists():
+                synthetic(source, side, chunk=512, shard=512)
+            target = folder / f"{side}-{executor.slots}.zarr"
+            options = {"denoiser": arguments.denoiser}
+            parts = Parts.of(opened(source), target, pp.models.Denoising(), options, core=512)
+            before = _clocks()
             parts.run(executor, "0" * 64)
-            speed[label] = side * side / 1e6 / (time.perf_counter() - began)
-            print(f"{label}: {speed[label]:.3f} megapixels a second ({len(parts.grid)} tiles)", flush=True)
-        one, many = speed.values()
-        print(f"{many / one / arguments.workers:.2f} of {arguments.workers} times one after another")
+            spent[label].append(_clocks() - before)
+            time_, processor = spent[label][-1]
+            print(f"{label}: {len(parts.grid)} tiles in {time_:.1f} s, {processor:.1f} s of processor time", flush=True)
+    more = (sides[1] ** 2 - sides[0] ** 2) / 1e6
+    one, many = (more / (large - small) for small, large in spent.values())
+    print(
+        f"{one[0]:.3f} megapixels a second one after another, {many[0]:.3f} by {arguments.workers} workers: "
+        f"{many[0] / one[0] / arguments.workers:.2f} of {arguments.workers} times; for a second of processor time "
+        f"{one[1]:.3f} and {many[1]:.3f}"
+    )
 
 
 def main() -> None:
