@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
-from scipy.stats import binom
 
 from plugplay.arrays.checks import frozen
 from plugplay.arrays.records import Fingerprinted
@@ -78,6 +77,8 @@ def find_defects(ones: NDArray[np.int64], frames: int, works: NDArray[np.bool_] 
     >>> np.argwhere(found.hot).tolist(), np.argwhere(found.dead).tolist()
     ([[3, 4]], [[9, 9]])
     """
+    from scipy.stats import binom  # slow to import, and few runs need it
+
     good = np.ones(ones.shape, np.bool_) if works is None else works.copy()
     hot, dead = np.zeros(ones.shape, np.bool_), np.zeros(ones.shape, np.bool_)
     around = np.ones((SIDE, SIDE), np.bool_)

@@ -9,7 +9,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
-from scipy.stats import binom
 
 from plugplay.models.likelihoods import photon_law
 from plugplay.models.single_photon import SinglePhoton
@@ -102,6 +101,8 @@ def dark_counts(
     >>> 0.009 < rate < 0.011, np.argwhere(hot).tolist()
     (True, [[3, 4]])
     """
+    from scipy.stats import binom  # slow to import, and few runs need it
+
     hot = trials == 0
     rate = 0.0
     for _ in range(ROUNDS):

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import poisson
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_number
 from plugplay.noise.curve import estimate_curve
@@ -220,6 +219,8 @@ def _anscombe(counts: NDArray[np.float64], spread: float) -> NDArray[np.float64]
 
 def _mean_of_transform(levels: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
     """Return E[T(p + n)] for p Poisson of mean `levels` and n Gaussian of standard deviation `spread`."""
+    from scipy.stats import poisson  # slow to import, and few runs need it
+
     counts = np.arange(math.ceil(levels.max() + 12 * math.sqrt(levels.max()) + 30))
     nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE)
     given_count = _anscombe(counts[:, None] + spread * nodes, spread) @ weights / weights.sum()

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import binom
 
 from plugplay.arrays.checks import FloatArray, check_integer, frozen
 
@@ -64,6 +63,8 @@ class BinomialStabiliser:
     @classmethod
     def build(cls, trials: int) -> BinomialStabiliser:
         """Tabulate the mean of the transform of a binomial variable."""
+        from scipy.stats import binom  # slow to import, and few runs need it
+
         trials = check_integer(trials, "trials", minimum=1)
         angles = np.linspace(0, math.pi / 2, _LEVELS)
         chances = np.sin(angles) ** 2
