@@ -1,8 +1,9 @@
-"""Scripts that train the network behind ``plugplay.denoisers.get("net")``; not part of the wheel.
+"""Scripts that train what ships; not part of the wheel.
 
-In this order: ``python -m training.photographs`` fetches the material, ``python -m training.pilots`` runs BM3D on it,
-``python -m training.train`` trains, ``python -m training.export`` writes what ships, ``python benchmarks/network.py``
-compares with BM3D.
+``python -m training.photographs`` fetches the material of all. For ``plugplay.denoisers.get("net")``: ``python -m
+training.pilots`` runs BM3D on it, ``python -m training.train`` trains, ``python -m training.export`` writes what ships,
+``python benchmarks/network.py`` compares with BM3D. For the baselines of the paper's table: ``python -m training.dcnn
+2`` (and 4) and ``python -m training.spsr`` train and write what ships.
 """
 
 import os

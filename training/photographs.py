@@ -1,7 +1,7 @@
 """Fetch the photographs, refuse those whose licence does not allow it, and prepare what training reads.
 
-``python -m training.photographs`` writes into the user's cache, once; it also writes the list of attributions that
-ships with the weights.
+``python -m training.photographs`` writes into the user's cache, once; it also writes the lists of attributions that
+ship with the weights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from training.sources import HELD_OUT, Photograph, bundled, from_debian
 
 __all__ = ["HELD_OUT", "Material", "cache_folder", "load", "prepare"]
 
-ATTRIBUTION = Path(__file__).parents[1] / "src/plugplay/denoisers/net/attribution.md"
+SOURCES = Path(__file__).parents[1] / "src"
+# Where the lists of attributions go, and what the weights beside them are for.
+ATTRIBUTIONS = {
+    SOURCES / "plugplay/denoisers/net/attribution.md": 'the denoiser "net"',
+    SOURCES / "plugplay_paper/baselines/weights/attribution.md": "the baselines DCNN and SPSR",
+}
 # Traces of compression fade when pixels are averaged: halve until the file spends this many bits on a pixel.
 MIN_BITS_PER_PIXEL = 2.5
 SCALES = (1.0, 0.7, 0.5)
@@ -59,7 +64,8 @@ def prepare(folder: Path) -> None:
         training[f"leaves {index}"] = _quantised(image)
     for name, images in (("training", training), ("held-out", held_out)):
         np.savez(folder / f"{name}.npz", allow_pickle=False, **images)
-    ATTRIBUTION.write_text(attribution(photographs))
+    for path, purpose in ATTRIBUTIONS.items():
+        path.write_text(attribution(photographs, purpose))
 
 
 def load(folder: Path) -> Material:
@@ -81,10 +87,10 @@ def decoded(photograph: Photograph) -> NDArray[np.float32]:
     return image
 
 
-def attribution(photographs: list[Photograph]) -> str:
+def attribution(photographs: list[Photograph], purpose: str) -> str:
     """Return the list of what was used and what was refused, in Markdown."""
     lines = [
-        '# Photographs behind the weights of the denoiser "net"',
+        f"# Photographs behind the weights of {purpose}",
         "",
         "Written by `python -m training.photographs` from the copyright files of the packages.",
         "",
@@ -134,4 +140,4 @@ def _quantised(image: NDArray[np.float32]) -> NDArray[np.uint16]:
 
 if __name__ == "__main__":
     prepare(cache_folder())
-    print(f"prepared images are in {cache_folder()}; attributions in {ATTRIBUTION}")
+    print(f"prepared images are in {cache_folder()}; attributions in {SOURCES}")

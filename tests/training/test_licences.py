@@ -7,7 +7,7 @@ import tarfile
 import pytest
 
 from training.licences import parse_copyright, terms_of
-from training.photographs import attribution
+from training.photographs import ATTRIBUTIONS, attribution
 from training.sources import HELD_OUT, Photograph, unpacked
 
 COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -69,15 +69,14 @@ def test_the_attribution_names_authors_and_refusals():
     terms = parse_copyright(COPYRIGHT)
     names = ("photographs/hill.jpg", "photographs/shared.jpg")
     photographs = [Photograph(name, "a package", terms_of(name, terms), b"") for name in names]
-    text = attribution(photographs)
+    text = attribution(photographs, "a network")
     assert "| photographs/hill.jpg | 2002, Ann 2003, Bob | CC-BY-4.0 | a package | training |" in text
     assert "Not used: photographs/shared.jpg (CC-BY-SA-4.0)." in text
 
 
-def test_the_shipped_attribution_keeps_judged_photographs_apart():
-    from training.photographs import ATTRIBUTION
-
-    rows = [line.split(" | ") for line in ATTRIBUTION.read_text().splitlines() if line.startswith("| ")][1:]
+@pytest.mark.parametrize("path", ATTRIBUTIONS, ids=lambda path: path.parent.name)
+def test_the_shipped_attributions_keep_judged_photographs_apart(path):
+    rows = [line.split(" | ") for line in path.read_text().splitlines() if line.startswith("| ")][1:]
     judged = {row[0].removeprefix("| ") for row in rows if row[-1] == "judging only |"}
     assert judged == HELD_OUT
     assert {row[2] for row in rows} <= {"CC0-1.0", "CC-BY-2.0", "CC-BY-4.0", "public-domain"}

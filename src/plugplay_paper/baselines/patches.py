@@ -39,7 +39,7 @@ def derivatives(image: FloatArray, factor: int) -> FloatArray:
     return np.stack(first + second)
 
 
-def patches(maps: FloatArray, factor: int, where: NDArray[np.intp] | None = None) -> FloatArray:
+def patches(maps: FloatArray, factor: int, where: NDArray[np.intp] | None = None, *, side: int = _SIDE) -> FloatArray:
     """Return the patches around the samples numbered `where`, all by default, as rows.
 
     Parameters
@@ -50,18 +50,20 @@ def patches(maps: FloatArray, factor: int, where: NDArray[np.intp] | None = None
         K, the side of a cell.
     where : array of int, optional
         Samples, numbered row by row.
+    side : int
+        Cells along each side of a patch, an odd number.
 
     Examples
     --------
     >>> patches(np.arange(144.0).reshape(1, 12, 12), 2).shape
     (36, 36)
     """
-    margin = factor * (_SIDE // 2)
+    margin = factor * (side // 2)
     padded = np.pad(maps, ((0, 0), (margin, margin), (margin, margin)), mode="wrap")
-    windows = sliding_window_view(padded, (_SIDE * factor, _SIDE * factor), axis=(1, 2))[:, ::factor, ::factor]
+    windows = sliding_window_view(padded, (side * factor, side * factor), axis=(1, 2))[:, ::factor, ::factor]
     height, width = windows.shape[1:3]
     rows, columns = np.divmod(np.arange(height * width) if where is None else where, width)
-    size = len(maps) * (_SIDE * factor) ** 2
+    size = len(maps) * (side * factor) ** 2
     return windows[:, rows, columns].swapaxes(0, 1).reshape(len(rows), size)
 
 
