@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from plugplay_paper.methods import (
     Automatic,
+    ConvolutionalNetwork,
     FirstGuess,
     GaussianProcess,
     ImagesFromBits,
     PlugAndPlay,
+    SelfExemplars,
     SparseCoding,
+    StatisticalPrediction,
     TotalVariationADMM,
 )
 from plugplay_paper.model_steps import ClosedForm
@@ -58,6 +61,12 @@ def seconds_per_megapixel(method: Method, problem: Problem) -> float:
             return 30.0
         case SparseCoding():
             return 4.0
+        case ConvolutionalNetwork():
+            return 1.2
+        case StatisticalPrediction():
+            return 2.5
+        case SelfExemplars():
+            return 12.0
         case _:
             return 10.0
 

@@ -13,8 +13,11 @@ import numpy as np
 
 from plugplay import Constant, denoisers, pnp_admm, restore, single_photon
 from plugplay.models import SinglePhoton, SuperResolution
+from plugplay_paper.baselines.convolutional import convolutional_network
 from plugplay_paper.baselines.gaussian_process import gaussian_process_regression
+from plugplay_paper.baselines.self_exemplars import self_exemplars
 from plugplay_paper.baselines.sparse_coding import sparse_coding
+from plugplay_paper.baselines.statistical import statistical_prediction
 from plugplay_paper.denoising import LimitedStrength, denoiser_for
 from plugplay_paper.model_steps import ClosedForm, ModelStep
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Automatic",
+    "ConvolutionalNetwork",
     "FirstGuess",
     "GaussianProcess",
     "ImagesFromBits",
@@ -34,7 +38,9 @@ __all__ = [
     "PlugAndPlay",
     "Restored",
     "Schedule",
+    "SelfExemplars",
     "SparseCoding",
+    "StatisticalPrediction",
     "TotalVariationADMM",
 ]
 
@@ -233,6 +239,33 @@ class SparseCoding:
     def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
         """Enlarge the image."""
         return Restored(sparse_coding(observation.y, _factor(observation)))
+
+
+@dataclass(frozen=True)
+class ConvolutionalNetwork:
+    """Super-resolution by a convolutional network (DCNN): see `plugplay_paper.baselines`."""
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
+        """Enlarge the image."""
+        return Restored(convolutional_network(observation.y, _factor(observation)))
+
+
+@dataclass(frozen=True)
+class StatisticalPrediction:
+    """Super-resolution by statistical prediction of sparse codes (SPSR): see `plugplay_paper.baselines`."""
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
+        """Enlarge the image."""
+        return Restored(statistical_prediction(observation.y, _factor(observation)))
+
+
+@dataclass(frozen=True)
+class SelfExemplars:
+    """Super-resolution from transformed self-exemplars (TSE): see `plugplay_paper.baselines`."""
+
+    def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
+        """Enlarge the image."""
+        return Restored(self_exemplars(observation.y, _factor(observation)))
 
 
 def _factor(observation: Observation) -> int:

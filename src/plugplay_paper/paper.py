@@ -12,7 +12,6 @@ from dataclasses import dataclass
 __all__ = [
     "CONFIGURATIONS",
     "IMAGES",
-    "QUOTED",
     "SIDES",
     "SINGLE_PHOTON",
     "SINGLE_PHOTON_SPREAD",
@@ -29,9 +28,6 @@ IMAGES = ("barbara", "boat", "cameraman", "couple", "fingerprint", "hill", "hous
 
 # All are square.
 SIDES = {name: 256 if name in ("cameraman", "house", "peppers") else 512 for name in IMAGES}
-
-# Methods of the paper's table that do not run here.
-QUOTED = ("DCNN", "SPSR", "TSE")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,6 @@ def document():
         (
             Row("ours", (Entry(31.456, spread=0.0123, paper=31.2), Entry(None, paper=30.0), Entry(None))),
             Row("perfect", (Entry(float("inf")), Entry(29.0, note="2 of 5"), Entry(29.5))),
-            Row("theirs", (Entry(None, paper=28.11), Entry(None), Entry(None)), quoted=True),
         ),
         results=True,
     )
@@ -90,7 +89,6 @@ def test_the_page_is_sound_and_shows_everything(document, tmp_path):
         "31.46 ± 0.012 31.20 ( +0.26 )",
         "not run 30.00",
         "29.00 2 of 5",
-        "quoted from the paper 28.11",
         "Results <1>",
         "<b> & co",
         "a <cell>: ValueError: broken",
@@ -130,13 +128,12 @@ def test_the_csv_files_hold_the_same(document, tmp_path):
     write_report(tmp_path, document)
     with (tmp_path / "tables" / "results.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert len(rows) == 9
+    assert len(rows) == 6
     first = rows[0]
     assert (first["method"], first["column"], float(first["measured"])) == ("ours", "house", 31.456)
     assert float(first["difference"]) == pytest.approx(0.256)
     assert rows[1]["note"] == "not run"
     assert rows[1]["measured"] == ""
-    assert rows[6]["note"] == "quoted"
     with (tmp_path / "figures" / "curve.csv").open(newline="") as stream:
         assert list(csv.reader(stream)) == [["line", "x", "y"], ["line", "1.0", "3.0"], ["line", "2.0", "4.0"]]
     assert (tmp_path / "cells.csv").read_text().startswith("image,problem,method,seed")

@@ -31,8 +31,8 @@ class Contender:
     ----------
     label : str
         Its name in the table.
-    method : Method or None
-        How it is computed; None if the paper is quoted.
+    method : Method
+        How it is computed.
     printed : tuple or None
         The paper's row.
     printed_spread : float or None
@@ -40,7 +40,7 @@ class Contender:
     """
 
     label: str
-    method: Method | None
+    method: Method
     printed: paper.Row | None = None
     printed_spread: float | None = None
 
@@ -102,7 +102,6 @@ class ImageTables:
             trial
             for part in self._parts(scope)
             for contender in part.contenders
-            if contender.method is not None
             for image in scope.chosen
             for trial in self._trials(scope, part, contender.method, image)
         ]
@@ -133,14 +132,11 @@ class ImageTables:
         )
         rows = []
         for contender in part.contenders:
-            if contender.method is None:
-                rows.append(_quoted(contender, scope.chosen))
-            else:
-                records = [
-                    [results.of(cell) for cell in self._trials(scope, part, contender.method, image)]
-                    for image in scope.chosen
-                ]
-                rows.append(_measured(contender, scope.chosen, records))
+            records = [
+                [results.of(cell) for cell in self._trials(scope, part, contender.method, image)]
+                for image in scope.chosen
+            ]
+            rows.append(_measured(contender, scope.chosen, records))
         return Table(part.name, part.caption, columns, tuple(rows), results=True)
 
 
@@ -168,13 +164,6 @@ def mean_entry(records: Sequence[TrialRecord | None], *, printed: float | None =
     spread = statistics.stdev(done) if len(done) > 1 and all(map(math.isfinite, done)) else None
     note = "" if len(done) == len(records) else f"{len(done)} of {len(records)}"
     return Entry(statistics.fmean(done), spread=spread, paper=printed, note=note)
-
-
-def _quoted(contender: Contender, images: Sequence[TestImage]) -> Row:
-    entries = [Entry(None, paper=_printed(contender, image)) for image in images]
-    average = Entry(None, paper=_mean([entry.paper for entry in entries]))
-    spread = Entry(None, paper=_printed_spread(contender, entries))
-    return Row(contender.label, (*entries, average, spread, Entry(None)), quoted=True)
 
 
 def _measured(

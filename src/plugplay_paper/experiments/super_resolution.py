@@ -8,7 +8,16 @@ from plugplay import Adaptive, Constant, Monotone, kernels
 from plugplay.models import SuperResolution
 from plugplay_paper import paper
 from plugplay_paper.experiments.image_tables import Contender, ImageTables, Part
-from plugplay_paper.methods import Automatic, FirstGuess, GaussianProcess, PlugAndPlay, SparseCoding
+from plugplay_paper.methods import (
+    Automatic,
+    ConvolutionalNetwork,
+    FirstGuess,
+    GaussianProcess,
+    PlugAndPlay,
+    SelfExemplars,
+    SparseCoding,
+    StatisticalPrediction,
+)
 from plugplay_paper.model_steps import ConjugateGradients, TwoSplits
 from plugplay_paper.problems import Degraded
 
@@ -28,16 +37,17 @@ Simulated and solved with circular boundaries. PSNR of images clipped to [0, 1] 
 {BORDER} pixels. Seconds are those of the method alone, on one core, while other cells run on the others. Ours-M and
 Ours-A have the parameters of the paper's Table I (monotone and adaptive rule; eta = {ETA} for all, which the paper
 does not publish), BM3D with sigma limited to 0.4, a tolerance of 0.001 and at most 150 iterations. Ours-M* assumes
-the bicubic filter where the data were made with the Gaussian one, whose samples also lie elsewhere; so do GPR and SR,
-which know no other filter. "Automatic" is given nothing but the data and the model, and is compared with the paper's
-Ours-M. Bicubic interpolation is aligned with the true samples. GPR and SR are implementations of ours; the paper used
-their authors'. Three rows are related work with the paper's lambda: "constant rho" is the original Plug-and-Play ADMM
-of Venkatakrishnan et al. with the best rho ({", ".join(f"{rho:g}" for rho in CONSTANT_RHO.values())}) and at most 150
-iterations; "inner CG" is Ours-M with the model's step by conjugate gradients, as Brifman et al. take it; "two splits"
-is Ours-M with blur and sampling split apart, as Almeida and Figueiredo do, with the best penalty
+the bicubic filter where the data were made with the Gaussian one, whose samples also lie elsewhere; so do GPR, SR,
+DCNN, SPSR and TSE, which know no other filter. These five are implementations of ours; the paper used their authors'.
+SR is trained on images of scikit-image, DCNN and SPSR on freely licensed photographs, none of which is among the test
+images; GPR and TSE see nothing but the image itself. "Automatic" is given nothing but the data and the model, and is
+compared with the paper's Ours-M. Bicubic interpolation is aligned with the true samples. Three rows are related work
+with the paper's lambda: "constant rho" is the original Plug-and-Play ADMM of Venkatakrishnan et al. with the best rho
+({", ".join(f"{rho:g}" for rho in CONSTANT_RHO.values())}) and at most 150 iterations; "inner CG" is Ours-M with the
+model's step by conjugate gradients, as Brifman et al. take it; "two splits" is Ours-M with blur and sampling split
+apart, as Almeida and Figueiredo do, with the best penalty
 ({", ".join(f"{penalty:g}" for penalty in SPLIT_PENALTY.values())}); both parameters were found on images of
-scikit-image. SR is trained on images of scikit-image that are not among the test images. DCNN, SPSR and TSE are
-quoted.
+scikit-image.
 """
 
 
@@ -65,7 +75,9 @@ def _contenders(configuration: paper.Configuration) -> tuple[Contender, ...]:
         Contender("bicubic interpolation", FirstGuess()),
         Contender("GPR", GaussianProcess(), printed["GPR"], spread.get("GPR")),
         Contender("SR", SparseCoding(), printed["SR"], spread.get("SR")),
-        *(Contender(name, None, printed[name], spread.get(name)) for name in paper.QUOTED),
+        Contender("DCNN", ConvolutionalNetwork(), printed["DCNN"], spread.get("DCNN")),
+        Contender("SPSR", StatisticalPrediction(), printed["SPSR"], spread.get("SPSR")),
+        Contender("TSE", SelfExemplars(), printed["TSE"], spread.get("TSE")),
         Contender("Ours-M", by_hand(configuration), printed["Ours-M"], spread.get("Ours-M")),
         Contender("Ours-A", adaptive, printed.get("Ours-A")),
     ]

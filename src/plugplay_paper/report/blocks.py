@@ -50,11 +50,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """A method's row; a quoted one holds nothing but the paper's numbers."""
+    """A method's row."""
 
     label: str
     entries: tuple[Entry, ...]
-    quoted: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ thead th { border-bottom: 2px solid #888; } tbody th { text-align: left; font-we
 tbody tr { border-bottom: 1px solid #ddd; }
 .paper, .spread, .note { display: block; font-size: 78%; color: #666; }
 .up { color: #17702a; } .down { color: #a3261b; }
-.quoted td, .quoted th { color: #777; font-style: italic; } .missing { color: #999; }
+.missing { color: #999; }
 .average { background: #f5f5f2; } figure { margin: 1em 0; } figure img { max-width: 100%; }
 figcaption { font-weight: 600; } dl { display: grid; grid-template-columns: max-content auto; gap: .1em 1em; }
 dt { font-weight: 600; } dd { margin: 0; } .warning { background: #fff3d6; padding: .5em 1em; }
@@ -132,16 +132,9 @@ def _table(table: Table) -> str:
 
 def _row(row: Row, columns: Sequence[Column]) -> str:
     cells = "".join(
-        f"<td{_shade(column)}>{_quoted(entry, column) if row.quoted else _entry(entry, column)}</td>"
-        for entry, column in zip(row.entries, columns, strict=True)
+        f"<td{_shade(column)}>{_entry(entry, column)}</td>" for entry, column in zip(row.entries, columns, strict=True)
     )
-    label = f'{_text(row.label)}<span class="note">quoted from the paper</span>' if row.quoted else _text(row.label)
-    kind = ' class="quoted"' if row.quoted else ""
-    return f"<tr{kind}><th>{label}</th>{cells}</tr>"
-
-
-def _quoted(entry: Entry, column: Column) -> str:
-    return "" if entry.paper is None else f"{entry.paper:.{column.digits}f}"
+    return f"<tr><th>{_text(row.label)}</th>{cells}</tr>"
 
 
 def _entry(entry: Entry, column: Column) -> str:

@@ -71,7 +71,7 @@ def _table_rows(table: Table) -> Iterable[Sequence[object]]:
     for row in table.rows:
         for column, entry in zip(table.columns, row.entries, strict=True):
             missing = entry.value is None and not column.summary
-            note = "quoted" if row.quoted else entry.note or ("not run" if missing else "")
+            note = entry.note or ("not run" if missing else "")
             yield (row.label, column.name, entry.value, entry.spread, entry.paper, entry.difference, note)
 
 
