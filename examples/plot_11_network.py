@@ -37,9 +37,9 @@ def counted(image, sigma):
 
 
 # %%
-# A network no longer improves an image below some level of noise; ``min_sigma`` says which, and the run ends there.
+# The loop asks for less and less noise to be removed; this network corrects BM3D, and follows it down to any level.
+# Others stop improving images below some level: tell it by a member ``min_sigma``, and the run ends there.
 
-counted.min_sigma = net.min_sigma
 by_net = pp.restore(y, camera, denoiser=counted, noise=5 / 255)
 by_bm3d = pp.restore(y, camera, denoiser="bm3d", noise=5 / 255)
 print(f"{len(calls)} calls, sigma from {calls[0]:.3f} to {calls[-1]:.3f}; {by_net.status.name}")
