@@ -1,10 +1,13 @@
 """Dask arrays: lazy until they are computed, and then like the whole image."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import plugplay as pp
 from plugplay import scale
+from plugplay.scale.large import TileReport
 
 da = pytest.importorskip("dask.array")
 import dask  # noqa: E402
@@ -40,11 +43,16 @@ def test_a_lazy_result_is_that_of_the_whole_image(noisy):
 
 def test_warnings_and_status_come_from_the_tiles(noisy):
     small = da.from_array(noisy[:80, :80], chunks=40)
-    result = scale.deblur(small, "gaussian:1", core=48, denoiser="tv", noise=0.1, max_iter=2)
+    result = scale.deblur(small, "gaussian:1", core=48, denoiser="gaussian", noise=0.02, max_iter=2)
+    (raised,) = result.warnings
+    assert raised.startswith("the data contradict the assumed noise 0.02")
     done = result.compute()
     assert {report.iterations for report in done.tiles} == {2}
-    told = {text for report in done.tiles for text in report.warnings}
-    assert told <= set(done.warnings)
+    assert (done.status.name, done.warnings) == ("FINISHED", (raised,))
+    # The worst status of all is that of the image, and what any of them noticed is told once.
+    odd = [TileReport(name, status, 2, ("odd",), 0.1) for name, status in (("a", "CONVERGED"), ("b", "DOUBTFUL"))]
+    doubtful = replace(result, tiles=dask.delayed(odd)).compute()
+    assert (doubtful.status.name, doubtful.warnings) == ("DOUBTFUL", (raised, "odd"))
 
 
 def test_colour_masks_and_enlarging(noisy):
