@@ -8,13 +8,13 @@ import plugplay as pp
 from plugplay.kernels import coarsened_kernel
 from plugplay.pnp.driver import Cancelled
 
-KERNEL = pp.kernels.motion(9, 30)
+KERNEL = pp.kernels.motion(21, 30)  # wide enough for a coarse grid
 MODEL = pp.models.Deblurring(KERNEL, boundary="unknown")
 
 
 @pytest.fixture(scope="module")
 def truth():
-    return data.camera()[100:247, 150:300] / 255
+    return data.camera()[100:253, 150:310] / 255
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from plugplay.arrays.checks import (
 )
 from plugplay.arrays.observation import Conversion
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
-from plugplay.levels import Coarse, Pace, coarse_of, is_coarse
+from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_plain
 from plugplay.metrics import psnr
 from plugplay.models import description
 from plugplay.noise.growing import PoissonGaussian, corrected, with_correction
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "prepare"]
 
 # The relative residual at which iterative model steps are good enough: to 1e-7 restored images agree within 0.02 dB.
-STEP_RESIDUAL = 2e-2
+STEP_RESIDUAL = 4e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +187,7 @@ class Plan:
             if state is None:
                 return
             yield state
-            watch = None if to_the_end or self._case is None else self._watch
-            if watch is not None and watch.winds_up(state.history):
+            if not to_the_end and self._case and self._watch and self._watch.winds_up(state.history):
                 return
 
     def _suggestion(self, driver: Driver, refuted: frozenset[Sign]) -> Suggestion | None:
@@ -347,10 +346,11 @@ def prepare(
     data_term = problem.data_term if found.model is model else found.model.data_term(unit)
     model, traits = found.model, found.traits
     white = single or (isinstance(described, float) and leaves_nearly_white_noise(traits, level))
-    left = replace(traits, leaves="white" if white else traits.leaves, noise_spectrum=problem.spectrum)
+    left = replace(traits, leaves="white" if white else traits.leaves, noise=level, noise_spectrum=problem.spectrum)
     method = prepare_denoiser(denoiser, left, threads)
     usual = watched and way.name == "admm" and schedule is None and max_iter is None
-    coarse = coarse_of(unit, model, traits, data_term, described, pace=pace) if usual or pace is not None else None
+    plain = usual and is_plain(unit, traits, data_term, described)
+    coarse = coarse_of(unit, model, traits, pace=pace) if plain or pace is not None else None
     case = Case(
         traits=description.rule_traits(data_term, traits),
         noise=level,
@@ -360,7 +360,7 @@ def prepare(
         max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
         one_step=single,
         min_sigma=min_sigma_of(method),
-        grid="only" if coarse is None else "fine",
+        grid="fine" if plain else "only",
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0

@@ -57,7 +57,8 @@ class Traits(Fingerprinted):
         Relative power of the noise that is left to the denoiser, on a regular grid of frequencies in the layout of an
         FFT, where it is known; None for white noise, and where it is not.
     noise : float, optional
-        Standard deviation of the noise, if the model knows it; else it is given or estimated.
+        Standard deviation of the noise, if the model knows it; else it is given or estimated, and in the traits that
+        a denoiser sees it is what was.
     observed : array of bool, optional
         True where the observation counts, in its shape; None means everywhere.
 

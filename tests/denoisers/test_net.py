@@ -163,7 +163,10 @@ def test_progress_is_told_to_the_end_and_may_stop_it():
 
 
 def test_a_restoration_chooses_the_bm3d_that_is_corrected(net):
-    white, coloured = (SimpleNamespace(leaves=leaves, noise_spectrum=None) for leaves in ("white", "coloured"))
+    white, coloured = (
+        SimpleNamespace(leaves=leaves, noise_spectrum=None, noise=None, unknowns_per_sample=1)
+        for leaves in ("white", "coloured")
+    )
     assert pp.denoisers.get("net").prepared(coloured, 3).pilot == pp.denoisers.get("bm3d").prepared(coloured, 3)
     assert pp.denoisers.get("net").prepared(white, 3).pilot == pp.denoisers.get("bm3d").prepared(white, 3)
     assert net.prepared(coloured, 3).workers == 2
@@ -174,7 +177,7 @@ def test_a_restoration_chooses_the_bm3d_that_is_corrected(net):
 def test_noise_of_a_known_colour_is_left_to_bm3d():
     spectrum = 1 + np.random.default_rng(0).random((16, 16))
     image = noisy_image((32, 32))
-    traits = SimpleNamespace(leaves="white", noise_spectrum=spectrum)
+    traits = SimpleNamespace(leaves="white", noise_spectrum=spectrum, noise=None, unknowns_per_sample=1)
     expected = pp.denoisers.get("bm3d").prepared(traits, 1)(image, 0.1)
     np.testing.assert_array_equal(pp.denoisers.get("net").prepared(traits, 1)(image, 0.1), expected)
 

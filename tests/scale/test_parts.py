@@ -73,7 +73,7 @@ def test_zarr_equals_the_whole_image(tmp_path, noisy, shard):
 
 
 def test_tiles_begin_on_a_coarser_grid_as_the_whole_image_does(tmp_path):
-    model = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=1.2), boundary="unknown")
+    model = pp.models.Deblurring(pp.kernels.motion(20, 30), boundary="unknown")
     truth = data.camera()[90:316, 120:400] / 255
     y = model.simulate(truth, noise=4 / 255, rng=0).astype(np.float32)
     np.save(tmp_path / "y.npy", y)

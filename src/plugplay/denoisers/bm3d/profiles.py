@@ -41,6 +41,13 @@ class Stage:
     noise_share: float
     offset: int = 0
 
+    def sparser(self) -> Stage:
+        """Return the stage with reference blocks two pixels further apart.
+
+        Not one: blocks that begin at multiples of four let their edges fall on each other.
+        """
+        return replace(self, step=self.step + 2)
+
     def limit(self, sigma: float) -> float:
         """Return the largest mean squared difference within a group.
 
@@ -85,15 +92,16 @@ class Profile:
     kaiser: float = 2.0
     spectrum: tuple[tuple[float, ...], ...] | None = None
 
-    def denser(self) -> Profile:
-        """Return the profile with reference blocks of the first stage one pixel closer, but at least two apart.
+    def sparser(self) -> Profile:
+        """Return the profile with reference blocks two pixels further apart, and without a third stage.
 
         Examples
         --------
-        >>> profile_for("normal", 2, "restoration").denser().pilot.step
-        2
+        >>> sparser = profile_for("normal", 2, "restoration").sparser()
+        >>> sparser.pilot.step, sparser.final.step
+        (5, 5)
         """
-        return replace(self, pilot=replace(self.pilot, step=max(self.pilot.step - 1, 2)))
+        return replace(self, pilot=self.pilot.sparser(), final=self.final.sparser(), principal=None)
 
     def serving(self, purpose: Purpose) -> Profile:
         """Return the profile for what is to be removed.
