@@ -42,6 +42,9 @@ root_doc = "index"
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
 
+# Quotes and ellipses, but no dashes: options begin with two hyphens.
+smartquotes_action = "qe"
+
 # Names in backticks are links where there is something to link to.
 default_role = "py:obj"
 autosummary_generate = True

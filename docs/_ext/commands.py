@@ -34,8 +34,12 @@ def reference() -> str:
 def _section(name: str, command: Any, context: Any) -> Iterator[str]:
     yield from (f"## {name}", "")
     paragraphs = [" ".join(text.replace("\b", "").split()) for text in (command.help or "").split("\n\n")]
+    examples = [text.removeprefix("Example: ") for text in paragraphs if text.startswith(("plugplay ", "Example: "))]
     for text in paragraphs:
-        yield from (("```sh", text, "```", "") if text.startswith("plugplay ") else (text, ""))
+        if text != "For example:" and not text.startswith(("plugplay ", "Example: ")):
+            yield from (text, "")
+    if examples:
+        yield from ("For example:", "", "```sh", *examples, "```", "")
     usage = " ".join(command.collect_usage_pieces(context))
     yield from ("```text", f"{name} {usage}", "```", "")
     rows = [row for row in map(_row, command.params) if row]
