@@ -65,7 +65,7 @@ def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: in
     """
     estimate = estimate_noise(y, mask=mask, spatial_ndim=spatial_ndim)
     # What may be texture makes an estimate too high, not too low: of 18 images with six kernels and noise 2 to 10/255
-    # such estimates were 0.98 to 6 times the truth, 1.1 in the middle. Of those that were certain, one in twenty was 3 %
+    # such estimates were 0.98 to 6 times the truth, 1.1 in the middle. Of certain ones, one in twenty was 3 %
     # too low or more, which is half of the error that they state.
     margin = 0.0 if "texture or coloured noise" in estimate.reasons else 0.5 * estimate.uncertainty
     took = COMPRESSED_COLOUR if y.ndim > spatial_ndim else COMPRESSED_GRAY
