@@ -54,7 +54,6 @@ images = {
 _ = show(images)
 
 # %%
-# How the run went, and what was noticed in it:
+# A result on the last line shows itself, as it does in a notebook: before, after, what was used, and the curve.
 
-print(result.status.name, *result.warnings)
-_ = result.plot()
+result

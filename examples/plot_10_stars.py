@@ -56,7 +56,8 @@ result.save(folder / "sharp.fits", like=folder / "field.fits")
 print(fits.getheader(folder / "sharp.fits")["OBJECT"])
 
 # %%
-# Light is kept. Stars that stand alone, measured in apertures of 5 pixels on the restored image:
+# Is light kept? Stars that stand alone, measured in apertures of 5 pixels on the restored image, faint ones at the
+# noise included. What a saturated core held is estimated from what the star shows around it:
 
 
 def flux(image, place):
