@@ -50,7 +50,7 @@ SMALLER = (
 )
 # Lines that are not run, and why.
 LEFT_OUT = (
-    (r"pip install|python -m venv", "installs; .ci/run does so"),
+    (r"pip install|python -m venv|bin/activate", "installs; .ci/run does so"),
     (r"pytest -n auto|ruff check|^mypy", "run by .ci/run"),
     (r"^\.ci/long", "takes hours, by hand before a release"),
     (r"^python (-m )?(benchmarks|training)", "takes minutes to days; tests/docs checks that it knows its options"),

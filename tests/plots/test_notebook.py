@@ -58,6 +58,11 @@ def test_a_plan_has_an_after_only_and_the_text_is_escaped():
     assert "<svg" in fragment
 
 
+def test_numbers_are_short():
+    result = restored(schedule=pp.Monotone(rho0=0.0123456789, gamma=1.3))
+    assert "Monotone(rho0=0.01235, gamma=1.3)" in result._repr_html_()
+
+
 def test_the_preview_is_no_part_of_the_fingerprint():
     result = restored()
     plan = pp.prepare(

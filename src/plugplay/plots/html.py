@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["result_html"]
 
 WIDTH, HEIGHT = 320, 120
+# Numbers with more digits than anyone reads, within what schedules and noise say about themselves.
+_LONG = re.compile(r"\d+\.\d{5,}(?:e[-+]?\d+)?")
 
 
 def result_html(result: Result) -> str:
@@ -82,7 +85,7 @@ def _rows(parameters: Parameters) -> list[tuple[str, str]]:
     chosen = set(parameters.chosen)
 
     def tell(name: str, value: object) -> tuple[str, str]:
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        text = _LONG.sub(lambda found: f"{float(found[0]):.4g}", str(value))
         return name, f"{text} (automatic)" if name in chosen else text
 
     rows = [("denoiser", parameters.denoiser), ("iteration", parameters.iteration)]
