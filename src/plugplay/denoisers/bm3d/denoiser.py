@@ -30,8 +30,8 @@ MIN_THIRD_SIGMA = 1 / 255
 SPARSE_SIGMA, SPARSE_PER_NOISE = 0.05, 4.0
 """Above this sigma, and this multiple of the noise in the data, a restoration has its reference blocks further apart.
 
-Such calls decide coarse structure only: on 28 blurred images (seven photographs, four kernels) PSNR stays within 0.01 dB
-on average. But tiny differences decide which blocks form a group, and where fewer groups share in each pixel the
+Such calls decide coarse structure only: on 28 blurred images (seven photographs, four kernels) PSNR stays within 0.01
+dB on average. But tiny differences decide which blocks form a group, and where fewer groups share in each pixel the
 decisions last longer: data that change by 0.01/255 end as images that change by 0.5/255 on average, instead of 0.3
 (``python benchmarks/scale.py stability``). With steps that are larger still it is 0.7.
 """
@@ -175,7 +175,8 @@ class BM3D:
         Examples
         --------
         >>> from types import SimpleNamespace
-        >>> BM3D().prepared(SimpleNamespace(leaves="coloured", noise_spectrum=None, noise=0.02, unknowns_per_sample=1), 2)
+        >>> traits = SimpleNamespace(leaves="coloured", noise_spectrum=None, noise=0.02, unknowns_per_sample=1)
+        >>> BM3D().prepared(traits, 2)
         BM3D(profile='normal', stages=None, purpose='restoration', workers=2)
         """
         # Where there is one call on white noise, the third stage is worth its time; in the loop it is not yet.

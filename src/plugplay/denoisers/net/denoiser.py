@@ -90,7 +90,8 @@ class Net:
         Examples
         --------
         >>> from types import SimpleNamespace
-        >>> Net().prepared(SimpleNamespace(leaves="coloured", noise_spectrum=None, noise=None, unknowns_per_sample=1), 2).pilot.purpose
+        >>> traits = SimpleNamespace(leaves="coloured", noise_spectrum=None, noise=None, unknowns_per_sample=1)
+        >>> Net().prepared(traits, 2).pilot.purpose
         'restoration'
         """
         workers = workers if self.workers is None else self.workers
