@@ -6,8 +6,7 @@ come back. The full run therefore begins with a large sigma again, but with the 
 
 Where the blur is wide, that structure is not found on the full grid alone: with motion of 29 and 41 pixels five
 photographs lose 0.2 and 0.3 dB on average without the coarse grid, single ones 0.8 and 1.0. With motion of 21 pixels
-they lose 0.02, and with blur that is narrower still nothing, but an eighth of the time (``python
-benchmarks/levels.py``).
+they lose 0.02, and narrower blur only costs an eighth more time with it (``python benchmarks/levels.py``).
 """
 
 from __future__ import annotations

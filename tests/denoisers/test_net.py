@@ -3,7 +3,6 @@
 import importlib
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import plugplay as pp
 from plugplay.denoisers.net.facts import BOUND, GRAPH, WEIGHTS
 from plugplay.denoisers.net.opponent import OPPONENT, from_opponent, to_opponent
 from plugplay.denoisers.net.runtime import correction
+from plugplay.traits import Traits
 
 pytest.importorskip("onnxruntime")
 
@@ -163,10 +163,7 @@ def test_progress_is_told_to_the_end_and_may_stop_it():
 
 
 def test_a_restoration_chooses_the_bm3d_that_is_corrected(net):
-    white, coloured = (
-        SimpleNamespace(leaves=leaves, noise_spectrum=None, noise=None, unknowns_per_sample=1)
-        for leaves in ("white", "coloured")
-    )
+    white, coloured = (Traits(leaves=leaves) for leaves in ("white", "coloured"))
     assert pp.denoisers.get("net").prepared(coloured, 3).pilot == pp.denoisers.get("bm3d").prepared(coloured, 3)
     assert pp.denoisers.get("net").prepared(white, 3).pilot == pp.denoisers.get("bm3d").prepared(white, 3)
     assert net.prepared(coloured, 3).workers == 2
@@ -177,7 +174,7 @@ def test_a_restoration_chooses_the_bm3d_that_is_corrected(net):
 def test_noise_of_a_known_colour_is_left_to_bm3d():
     spectrum = 1 + np.random.default_rng(0).random((16, 16))
     image = noisy_image((32, 32))
-    traits = SimpleNamespace(leaves="white", noise_spectrum=spectrum, noise=None, unknowns_per_sample=1)
+    traits = Traits(leaves="white", noise_spectrum=spectrum)
     expected = pp.denoisers.get("bm3d").prepared(traits, 1)(image, 0.1)
     np.testing.assert_array_equal(pp.denoisers.get("net").prepared(traits, 1)(image, 0.1), expected)
 

@@ -3,7 +3,7 @@
 Noise, lambda, schedule, black and white, a better kernel, and the number of iterations: each tile by itself would
 choose a little differently, and seams would show. Patches from all over the image stand for it. What is denoised in one
 step takes its noise from all patches at once. Where there is a loop, each patch is restored, and the one with the
-median lambda speaks for all. The whole image would end when all of it has come to rest, and so do the patches together.
+median lambda speaks for all. The slowest patch tells how many iterations there are.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def choose_globally(
         plan = sorted(plans, key=_lam)[(len(plans) - 1) // 2]
         chosen, told = plan.parameters, plan.warnings
     results = [result for _, result in runs]
-    iterations, before = _iterations(results, 0, 1.0), _iterations(results, 1, COARSE_TOLERANCE)
+    # Where all patches together are at rest, the slowest is not yet, and a whole image has more of its kind.
+    iterations, before = max(len(result.history.at_level(0)) for result in results), _coarse_iterations(results)
     used = replace(chosen, max_iter=iterations)
     fixed = {
         "noise": chosen.noise,
@@ -199,9 +200,9 @@ def _around_mean(denoiser: Any, values: FloatArray) -> Any:
     return around(tuple(np.atleast_1d(values.mean(axis=0, dtype=np.float64)).tolist()))
 
 
-def _iterations(results: list[Result], level: int, tolerance: float) -> int:
-    """Return after how many iterations on a grid an image that consists of all patches would have come to rest."""
-    histories = [found for result in results if len(found := result.history.at_level(level))]
+def _coarse_iterations(results: list[Result]) -> int:
+    """Return after how many iterations on the coarse grid an image of all patches would have come to rest."""
+    histories = [found for result in results if len(found := result.history.at_level(1))]
     if not histories:
         return 0
     longest = max(map(len, histories))
@@ -210,5 +211,5 @@ def _iterations(results: list[Result], level: int, tolerance: float) -> int:
         # A patch that has come to rest stays there.
         moves = [np.pad(getattr(history, name), (0, longest - len(history)), mode="edge") for history in histories]
         delta += np.sqrt(np.mean(np.square(moves), axis=0))
-    at_rest = np.flatnonzero(delta <= tolerance * results[0].parameters.tol)
+    at_rest = np.flatnonzero(delta <= COARSE_TOLERANCE * results[0].parameters.tol)
     return int(at_rest[0]) + 1 if at_rest.size else longest

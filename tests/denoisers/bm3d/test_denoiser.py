@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 import plugplay as pp
 from plugplay.denoisers import BM3D
+from plugplay.traits import Traits
 
 
 def psnr(a, b):
@@ -205,7 +205,7 @@ def test_bad_input_is_refused_with_its_name(call, image, sigma, error, message):
     ("leaves", "purpose"), [("white", "denoising"), ("coloured", "restoration"), ("shot", "photons")]
 )
 def test_is_prepared_for_what_a_model_leaves(leaves, purpose):
-    traits = SimpleNamespace(leaves=leaves, spatial_ndim=2, noise_spectrum=None, noise=None, unknowns_per_sample=1)
+    traits = Traits(leaves=leaves)
     stages = 3 if leaves == "white" else None  # a single call is worth the third
     assert BM3D(profile="fast").prepared(traits, 3) == BM3D(profile="fast", stages=stages, purpose=purpose, workers=3)
     chosen = BM3D(purpose="photons", stages=2, workers=1)

@@ -89,9 +89,8 @@ class Net:
 
         Examples
         --------
-        >>> from types import SimpleNamespace
-        >>> traits = SimpleNamespace(leaves="coloured", noise_spectrum=None, noise=None, unknowns_per_sample=1)
-        >>> Net().prepared(traits, 2).pilot.purpose
+        >>> from plugplay.traits import Traits
+        >>> Net().prepared(Traits(leaves="coloured"), 2).pilot.purpose
         'restoration'
         """
         workers = workers if self.workers is None else self.workers
