@@ -46,7 +46,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             for kind, block in snippets.blocks(snippets.DOCS / "start" / f"{name}.md"):
                 if kind == "python":
-                    exec(compile(block, name, "exec"), names)
+                    exec(compile(block, name, "exec", dont_inherit=True), names)
         sheet = Image.new("RGB", (2 * SIDE + 8, SIDE), "white")
         for place, pixels in enumerate(PAIRS[name](names)):
             part = Image.fromarray(np.rint(255 * np.clip(pixels, 0, 1)).astype(np.uint8)).convert("RGB")

@@ -106,8 +106,14 @@ def name_of(page: Path) -> str:
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     """Return kind (python or sh) and text of the blocks of a page; blocks of commands count without a label, too."""
-    found = re.findall(r"^```(python|sh|)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return [(kind or "sh", text) for kind, text in found if kind or re.match(r"(plugplay|python|pip|curl) ", text)]
+    # All fences are read, of other kinds too: else the end of one of those would pass for the beginning of a block.
+    found = re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    unlabelled = re.compile(r"(plugplay|python|pip|curl) ")
+    return [
+        (kind or "sh", text)
+        for kind, text in found
+        if kind in ("python", "sh") or (not kind and unlabelled.match(text))
+    ]
 
 
 def smaller(text: str) -> str:
@@ -185,7 +191,8 @@ def _python(block: str, names: dict[str, object], report: Report) -> None:
         _bash(f"{sys.executable} script.py", report)
     else:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            exec(compile(block, report.page, "exec"), names)
+            # Without the future of this module: annotations are those of a reader.
+            exec(compile(block, report.page, "exec", dont_inherit=True), names)
         report.ran += 1
 
 

@@ -58,6 +58,19 @@ def page(tmp_path, monkeypatch):
     return write
 
 
+def test_blocks_of_other_kinds_hide_none(page):
+    report = page(
+        "```{raw} html\n<p>\n```\n\n```python\nseen = 1\n```\n\n```json\n{}\n```\n\n```python\nassert seen\n```\n"
+    )
+    assert report.ran == 2
+    assert not report.errors
+
+
+def test_annotations_are_those_of_a_reader(page):
+    made = "from dataclasses import dataclass\n\n@dataclass\nclass A:\n    b: int\n"
+    assert not page(f"```python\n{made}\nassert A.__annotations__['b'] is int\n```\n").errors
+
+
 def test_failures_are_reported(page):
     assert "ZeroDivisionError" in page("```python\n1 / 0\n```\n").errors[0]
     assert "exit code 1" in page("```sh\necho all right\nfalse\n```\n").errors[0]
