@@ -20,7 +20,7 @@ from training.photographs import cache_folder, load
 
 __all__ = ["CHUNKS", "Pairs", "drawn", "load_pairs", "main", "pair"]
 
-SIDE, CHUNK, CHUNKS = 256, 48, 10
+SIDE, CHUNK, CHUNKS = 256, 48, 20
 GRAY_SHARE, RESTORATION_SHARE = 0.5, 0.15
 # Noise levels in units of 1/255: most of them uniform, the others logarithmic for the end of a restoration.
 MIN_LEVEL, MAX_LEVEL, LOW_SHARE, LOW_LIMIT = 1.5, 60.0, 0.35, 15.0

@@ -26,14 +26,16 @@ from training.patches import Batch, Patches
 from training.photographs import cache_folder, load
 from training.pilots import Pairs, load_pairs
 
-__all__ = ["CHECKPOINT", "CURVE", "Trainer", "main"]
+__all__ = ["CHECKPOINT", "COMMITTED", "CURVE", "Trainer", "main"]
 
 CHECKPOINT, CURVE = cache_folder() / "net.pt", Path(__file__).parent / "curve.csv"
+# Where a new machine goes on: the checkpoint of the weights that ship.
+COMMITTED = Path(__file__).parent / "checkpoints" / "net.pt"
 SIZE, COUNT = 48, 8
 WARM_UP, SLOWING = 200, 1000
 # The average reaches back over about a tenth of all steps: its weight for step t grows as t to this power.
 AVERAGING_POWER = 9
-SAVE_SECONDS, JUDGE_STEPS = 60, 250
+SAVE_SECONDS, JUDGE_STEPS = 60, 1000
 COLUMNS = ["step", "cpu seconds", "loss"] + [f"{kind} {level}" for kind in ("gray", "colour") for level in LEVELS]
 
 
@@ -134,7 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the network; --resume goes on from the last checkpoint.")
     parser.add_argument("--minutes", type=float, default=60, help="end after this time")
     parser.add_argument("--steps", type=int, help="end when this many steps have been taken in all, if that is sooner")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint, or the repository's")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
@@ -145,7 +147,7 @@ def main() -> None:
     held_out = held_out_pairs(folder, load(folder).held_out)
     trainer = Trainer.new(options.seed)
     if options.resume:
-        trainer.restore(CHECKPOINT)
+        trainer.restore(CHECKPOINT if CHECKPOINT.exists() else COMMITTED)
     train(trainer, patches, held_out, minutes=options.minutes, steps=options.steps)
 
 
