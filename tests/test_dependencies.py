@@ -14,8 +14,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 PACKAGES = ("plugplay", "plugplay_paper")
 # Distributions whose modules are called otherwise.
 MODULES = {"scikit-image": "skimage", "pillow": "PIL", "lazy-loader": "lazy_loader"}
-# llvmlite is Numba's own, and comes with it in the version that it needs.
-BROUGHT_ALONG = {"llvmlite": "numba"}
+# llvmlite is Numba's own, and comes with it in the version that it needs; qtpy is how napari finds its Qt.
+BROUGHT_ALONG = {"llvmlite": "numba", "qtpy": "napari"}
 # Extras that are not for users: what they bring is no part of the package.
 FOR_DEVELOPERS = ("test", "dev", "bench", "docs", "browser")
 # Where it matters, it is there: in a notebook.

@@ -144,7 +144,7 @@ class Plan:
         """
         plan, driver = self, self._driver(progress)
         kept: tuple[Plan, Driver, Suggestion] | None = None
-        refuted: frozenset[Sign] = frozenset()
+        proven: dict[Sign, bool] = {}  # whether a run with the noise that a sign asks for has shown it to be right
         try:
             if self._search is not None:
                 plan = self._tuned(self._search, progress)
@@ -154,12 +154,14 @@ class Plan:
                 yield from plan._states(driver, to_the_end=rerun == MAX_RERUNS)
                 if driver.status is Status.STOPPED:  # inside the denoiser
                     break
-                if kept is not None and not plan._confirms(kept[2], kept[1], driver):
-                    plan, driver, refuted = kept[0], kept[1], refuted | {kept[2].sign}
+                if kept is not None:
+                    proven[kept[2].sign] = plan._confirms(kept[2], kept[1], driver)
+                    plan, driver = (plan, driver) if proven[kept[2].sign] else kept[:2]
+                refuted = frozenset(sign for sign, right in proven.items() if not right)
                 more = None if rerun == MAX_RERUNS else plan._suggestion(driver, refuted)
                 if more is None:
                     break
-                kept = None if more.is_certain else (plan, driver, more)
+                kept = None if more.is_certain or proven.get(more.sign) else (plan, driver, more)
                 plan = plan._assuming(more.noise)
                 driver = plan._driver(progress)
         except Cancelled:
@@ -219,10 +221,7 @@ class Plan:
         )
 
     def resumed(self, state: State) -> Plan:
-        """Return the plan that goes on from a state which an earlier run of it has reached.
-
-        Otherwise nothing changes: where the data contradict the assumed noise, the run that follows begins anew.
-        """
+        """Return the plan that goes on from a state of an earlier run; a rerun with other noise begins anew."""
         return replace(self, _start=state)
 
     def image(self, state: State) -> FloatArray:

@@ -36,7 +36,7 @@ class Inpainting(LinearGaussianModel):
     >>> mask = np.array([[True, False], [True, True]])
     >>> y = np.array([[0.1, np.nan], [0.3, 0.4]])
     >>> pp.models.Inpainting(mask).data_term(y).start().round(2)
-    array([[0.1 , 0.24],
+    array([[0.1 , 0.23],
            [0.3 , 0.4 ]])
     """
 
