@@ -14,6 +14,7 @@ from plugplay.denoisers.bm3d.filtering import (
     threshold_group,
     threshold_tables,
     wiener_group,
+    wiener_tables,
 )
 from plugplay.denoisers.bm3d.transforms import (
     biorthogonal_block,
@@ -42,7 +43,7 @@ def filter_by_threshold(blocks, count, thresholds, scales):
 
 
 @numba.njit
-def filter_by_wiener(blocks, pilots, count, noise):
+def filter_by_wiener(blocks, pilots, count, noise, scales):
     copies = max(8 // count, 1)
     group, octets = np.empty(32 * 64, np.float32), np.empty(4 * 64, np.float32)
     pilot, pilot_octets = np.empty(32 * 64, np.float32), np.empty(4 * 64, np.float32)
@@ -53,7 +54,7 @@ def filter_by_wiener(blocks, pilots, count, noise):
         r0, r1, r2, r3, r4, r5, r6, r7 = load_block(pilots, i * 64, 8)
         r0, r1, r2, r3, r4, r5, r6, r7 = dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
         store_copies(pilot, i * copies, copies, r0, r1, r2, r3, r4, r5, r6, r7)
-    energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, noise, 0, copies)
+    energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, noise, 0, scales, copies)
     for i in range(count):
         r0, r1, r2, r3, r4, r5, r6, r7 = load_filtered(group, octets, i * copies)
         r0, r1, r2, r3, r4, r5, r6, r7 = inverse_dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
@@ -83,9 +84,9 @@ def test_hard_threshold(count):
 def test_wiener(count):
     blocks, pilots = similar_blocks(count, seed=count), similar_blocks(count, seed=100 + count)
     ours = blocks.ravel().copy()
-    noise = np.random.default_rng(0).uniform(0.1, 1, (8, 8)).astype(np.float32)
-    energy = filter_by_wiener(ours, pilots.ravel(), count, noise.T.ravel())
-    expected, expected_energy = oracle.wiener_group(blocks.astype(float), pilots.astype(float), noise)
+    variances = np.random.default_rng(0).uniform(0.2, 2, (8, 8))
+    energy = filter_by_wiener(ours, pilots.ravel(), count, *wiener_tables(np.array([0.5]), variances))
+    expected, expected_energy = oracle.wiener_group(blocks.astype(float), pilots.astype(float), 0.5 * variances)
     assert energy == pytest.approx(expected_energy, rel=1e-5)
     np.testing.assert_allclose(ours.reshape(-1, 8, 8), expected, atol=1e-5)
 
@@ -94,7 +95,7 @@ def test_groups_of_zeros_stay_zero():
     thresholds, scales = threshold_tables(np.array([0.8]), np.ones((8, 8)))
     zeros = np.zeros(32 * 64, np.float32)
     assert filter_by_threshold(zeros, 32, thresholds, scales) == 0
-    assert filter_by_wiener(zeros, zeros.copy(), 32, np.full(64, 1e-30, np.float32)) == 0
+    assert filter_by_wiener(zeros, zeros.copy(), 32, *wiener_tables(np.array([0.0]), np.ones((8, 8)))) == 0
     assert not zeros.any()
 
 

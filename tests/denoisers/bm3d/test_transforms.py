@@ -11,6 +11,7 @@ from plugplay.denoisers.bm3d.transforms import (
     biorthogonal_norms,
     biorthogonal_scales,
     dct_block,
+    dct_scales,
     haar,
     haar_8,
     inverse_biorthogonal_block,
@@ -65,13 +66,15 @@ def block():
     return np.random.default_rng(0).standard_normal((8, 8))
 
 
-def test_dct_block_is_the_orthonormal_dct_transposed(block):
+def test_dct_block_is_the_orthonormal_dct_transposed_and_without_its_scales(block):
     matrix = oracle.dct_matrix()
-    np.testing.assert_allclose(on_block(dct_block)(block), (matrix @ block @ matrix.T).T, atol=2e-6)
+    scaled = on_block(dct_block)(block) * np.outer(dct_scales(), dct_scales())
+    np.testing.assert_allclose(scaled, (matrix @ block @ matrix.T).T, atol=2e-6)
 
 
-def test_inverse_dct_block_undoes_dct_block(block):
-    np.testing.assert_allclose(on_block(inverse_dct_block)(on_block(dct_block)(block)), block, atol=2e-6)
+def test_inverse_dct_block_undoes_dct_block_after_scaling(block):
+    scaled = on_block(dct_block)(block) * np.square(np.outer(dct_scales(), dct_scales()))
+    np.testing.assert_allclose(on_block(inverse_dct_block)(scaled), block, atol=2e-6)
 
 
 def test_biorthogonal_block_is_the_wavelet_times_its_norms(block):

@@ -4,7 +4,8 @@ The first stage keeps the coefficients above a threshold and drops the others. T
 Wiener gain ``p**2 / (p**2 + noise)``, where `p` is the same coefficient of the first stage's estimate.
 
 The transforms leave out their normalisation. `threshold_tables` puts it into the thresholds and into the factors
-with which kept coefficients go into the inverse transform; `wiener_group` does so with the noise's variance.
+with which kept coefficients go into the inverse transform; `wiener_tables` puts it into the noise's variance and into
+such factors.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from plugplay.denoisers.bm3d.transforms import (
     biorthogonal_norms,
     biorthogonal_scales,
     dct_block,
+    dct_scales,
     haar,
     haar_8,
     inverse_biorthogonal_block,
@@ -100,13 +102,12 @@ def wiener(
 ) -> Sums:
     """Return the second stage's sums; the parameters are those of `hard_threshold`."""
     sums = Sums.reachable(canvas, rows, profile.final.reach)
-    # Transformed blocks are transposed.
-    variances = coefficient_variances(profile.spectrum, "dct").T.ravel()
-    noise = np.maximum(np.multiply.outer(profile.wiener_noise * sigmas**2, variances), _SMALLEST_NOISE)
+    variances = coefficient_variances(profile.spectrum, "dct")
+    noise, scales = wiener_tables(profile.wiener_noise * sigmas**2, variances)
     wiener_rows(
         canvas.flat, canvas.channels, canvas.flat.size // canvas.channels, canvas.pitch, canvas.stride,
         rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
-        noise.astype(np.float32).ravel(), kaiser_window(profile.kaiser),
+        noise, scales, kaiser_window(profile.kaiser),
         sums.memory.reshape(-1), sums.plane, sums.top * canvas.pitch,
     )  # fmt: skip
     return sums
@@ -153,7 +154,7 @@ def threshold_rows(
 def wiener_rows(
     canvas: Floats, channels: int, plane: int, pitch: int, stride: int,
     rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
-    noise: Floats, window: Floats,
+    noise: Floats, scales: Floats, window: Floats,
     sums: Floats, sums_plane: int, sums_origin: int,
 ) -> None:  # fmt: skip
     """Filter the groups of some reference rows; `rows` holds where the rows start on the canvas."""
@@ -177,7 +178,9 @@ def wiener_rows(
                 r0, r1, r2, r3, r4, r5, r6, r7 = load_block(canvas, source + stride, pitch)
                 r0, r1, r2, r3, r4, r5, r6, r7 = dct_block(r0, r1, r2, r3, r4, r5, r6, r7)
                 store_copies(pilot, i * copies, copies, r0, r1, r2, r3, r4, r5, r6, r7)
-            energy = wiener_group(group, pilot, octets, pilot_octets, copies * count, noise, channel * PIXELS, copies)
+            energy = wiener_group(
+                group, pilot, octets, pilot_octets, copies * count, noise, channel * PIXELS, scales, copies
+            )
             # The noise left in the group grows with the energy of the gains.
             weight = 1 / max(energy, np.float32(1))
             weigh(window, weight, weighted)
@@ -203,6 +206,20 @@ def threshold_tables(
     norms = np.sqrt(powers) * np.outer(biorthogonal_norms(), biorthogonal_norms()) * np.sqrt(variances).T
     scales = np.outer(biorthogonal_scales(), biorthogonal_scales()) / powers[:LEVELS]
     return np.multiply.outer(thresholds, norms).astype(np.float32).ravel(), scales.astype(np.float32).ravel()
+
+
+def wiener_tables(
+    noise: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the variances of the noise (by channel and coefficient) and scales (by coefficient), flat.
+
+    A coefficient of a block is what the normalised one is, divided by the product of two of `dct_scales`; the gain does
+    not depend on that if the noise's variance is divided by its square. `variances` are as in `threshold_tables`.
+    """
+    squares = np.square(np.outer(dct_scales(), dct_scales()))
+    # Transformed blocks are transposed.
+    levels = np.maximum(np.multiply.outer(noise, variances.T / squares), _SMALLEST_NOISE)
+    return levels.astype(np.float32).ravel(), squares.astype(np.float32).ravel()
 
 
 @inline
@@ -254,14 +271,15 @@ def threshold_group(
 @inline
 def wiener_group(
     group: Floats, pilot: Floats, octets: Floats, pilot_octets: Floats, blocks: int,
-    noise: Floats, table: int, copies: int,
+    noise: Floats, table: int, scales: Floats, copies: int,
 ) -> np.float32:  # fmt: skip
     """Transform `blocks` blocks across the group, multiply by Wiener gains, transform back.
 
     Organised as `threshold_group` is; the variances of the noise in the coefficients of a block are in `noise`, from
-    `table` on. Returns the sum of the squared gains.
+    `table` on, and what these are multiplied by before they are transformed back in `scales`. Returns the sum of the
+    squared gains.
     """
-    half, quarter, eighth = splat(0.5), splat(0.25), splat(0.125)
+    half = splat(0.5)
     twice = splat(np.float32(2 * copies))
     energy = splat(0.0)
     for first in range(0, blocks * PIXELS, 8 * PIXELS):
@@ -279,9 +297,11 @@ def wiener_group(
             b0, b1, b2, b3, b4, b5, b6, b7 = load_block(group, first + j, PIXELS)
             b0, b1, b2, b3, b4, b5, b6, b7 = haar_8(b0, b1, b2, b3, b4, b5, b6, b7)
             store(octets, first // 8 + j, b0)
+            scale_1 = half * load(scales, j)
+            scale_2 = half * scale_1
             r0, r1, r2, r3, r4, r5, r6, r7 = inverse_haar_8(
-                eighth * a1 * b1, quarter * a2 * b2, quarter * a3 * b3,
-                half * a4 * b4, half * a5 * b5, half * a6 * b6, half * a7 * b7,
+                half * scale_2 * a1 * b1, scale_2 * a2 * b2, scale_2 * a3 * b3,
+                scale_1 * a4 * b4, scale_1 * a5 * b5, scale_1 * a6 * b6, scale_1 * a7 * b7,
             )  # fmt: skip
             store_block(group, first + j, PIXELS, r0, r1, r2, r3, r4, r5, r6, r7)
     haar(octets, blocks // 8)
@@ -294,7 +314,7 @@ def wiener_group(
             at = i * PIXELS + j
             a0 = gain(load(pilot_octets, at), factor * load(noise, table + j))
             energy = fma(a0, a0, energy)
-            store(octets, at, load(octets, at) * (a0 * scale))
+            store(octets, at, load(octets, at) * (a0 * (scale * load(scales, j))))
     inverse_haar(octets, blocks // 8)
     squares: np.float32 = total(energy)
     return squares

@@ -3,7 +3,7 @@
 Pixels of a strip are rounded to 4095 levels between its darkest and its brightest one, which is fine enough if the
 noise is not tiny (`fine_enough`). Two pixels, one above the other, share a lane of a vector, and one instruction
 multiplies and adds both. Sums of integers are exact in any order, which saves more than the instruction does: products
-are summed from the first column of a span on, and the sum over a block is the difference of two such sums.
+are summed from the first column of every octet on, and the sum over a block follows from three such sums.
 
 Levels are between -2047 and 2047. So energies are below 2**28 and distances below 2**30; those of blocks that reach
 over the border, whose energy is set to 5 * 2**28, are at least 2**30 and below 2**31.
@@ -97,24 +97,46 @@ def energies_of(pairs: Ints, rows: int, width: int, stride: int, block: int, ene
 
 
 @inline
-def sum_products(pairs: Ints, stride: int, reference: int, candidate: int, width: int, sums: Ints) -> None:
-    """Sum the products of reference and candidate pixels over all columns to the left, for 40 displacements.
+def sum_products(
+    pairs: Ints, stride: int, reference: int, candidate: int, width: int, sums: Ints, totals: Ints
+) -> None:
+    """Sum the products of reference and candidate pixels along the rows of octets of columns, for 40 displacements.
 
-    Entry ``40 * x + k`` of `sums` is the sum over the first x columns of the reference, eight pixels high, and the
-    candidates displaced by k.
+    Entry ``40 * x + k`` of `sums` is the sum over the columns of x's octet before x, eight pixels high, and the
+    candidates displaced by k; entry ``40 * octet + k`` of `totals` that over the whole octet. `width` columns are
+    wanted, rounded up to a multiple of 16: two columns eight pixels apart are done at once, since they need nearly the
+    same candidates, and loading those is what takes the time.
     """
-    c0 = c1 = c2 = c3 = c4 = splat_int(0)
-    for x in range(width):
-        _store(sums, 40 * x, c0, c1, c2, c3, c4)
-        for row in range(4):
-            here = broadcast_int(pairs, reference + x + 2 * row * stride)
-            there = candidate + x + 2 * row * stride
-            c0 = c0 + multiply_pairs(here, load_ints(pairs, there))
-            c1 = c1 + multiply_pairs(here, load_ints(pairs, there + 8))
-            c2 = c2 + multiply_pairs(here, load_ints(pairs, there + 16))
-            c3 = c3 + multiply_pairs(here, load_ints(pairs, there + 24))
-            c4 = c4 + multiply_pairs(here, load_ints(pairs, there + 32))
-    _store(sums, 40 * width, c0, c1, c2, c3, c4)
+    end = (width + 2 * LANES - 1) // (2 * LANES) * 2 * LANES
+    nothing = splat_int(0)
+    _store(sums, 40 * end, nothing, nothing, nothing, nothing, nothing)
+    for left in range(0, end, 2 * LANES):
+        c0 = c1 = c2 = c3 = c4 = nothing
+        d0 = d1 = d2 = d3 = d4 = nothing
+        for x in range(left, left + LANES):
+            _store(sums, 40 * x, c0, c1, c2, c3, c4)
+            _store(sums, 40 * (x + LANES), d0, d1, d2, d3, d4)
+            for row in range(4):
+                here = reference + x + 2 * row * stride
+                there = candidate + x + 2 * row * stride
+                first = broadcast_int(pairs, here)
+                second = broadcast_int(pairs, here + 8)
+                c0 = c0 + multiply_pairs(first, load_ints(pairs, there))
+                levels = load_ints(pairs, there + 8)
+                c1 = c1 + multiply_pairs(first, levels)
+                d0 = d0 + multiply_pairs(second, levels)
+                levels = load_ints(pairs, there + 16)
+                c2 = c2 + multiply_pairs(first, levels)
+                d1 = d1 + multiply_pairs(second, levels)
+                levels = load_ints(pairs, there + 24)
+                c3 = c3 + multiply_pairs(first, levels)
+                d2 = d2 + multiply_pairs(second, levels)
+                levels = load_ints(pairs, there + 32)
+                c4 = c4 + multiply_pairs(first, levels)
+                d3 = d3 + multiply_pairs(second, levels)
+                d4 = d4 + multiply_pairs(second, load_ints(pairs, there + 40))
+        _store(totals, 5 * left, c0, c1, c2, c3, c4)
+        _store(totals, 5 * (left + LANES), d0, d1, d2, d3, d4)
 
 
 @inline
@@ -127,8 +149,10 @@ def _store(array: Ints, at: int, v0: Int8, v1: Int8, v2: Int8, v3: Int8, v4: Int
 
 
 @inline
-def distance_bits(sums: Ints, at: int, block: int, energy: int, energies: Ints, candidate: int) -> Int8:
-    """Return the bits of eight distances, as floats; `sums` from `at` on belong to the first column of the block."""
-    products = load_ints(sums, at + 40 * block) - load_ints(sums, at)
+def distance_bits(sums: Ints, totals: Ints, x: int, j: int, energy: int, energies: Ints, candidate: int) -> Int8:
+    """Return the bits of eight distances, as floats, of the block that begins at column x: displacements from j on."""
+    at = 40 * x + j
+    # The rest of its octet, and as many columns of the next one.
+    products = load_ints(totals, 40 * (x // LANES) + j) - load_ints(sums, at) + load_ints(sums, at + 40 * LANES)
     both = splat_int(energy) + load_ints(energies, candidate)
     return as_ints(to_floats(both - (products + products)))

@@ -72,6 +72,7 @@ NEVER = np.float32(1e30)
 
 _WINDOW = (2 * REACH + 1) * WIDTH
 _SPAN = 80  # columns that are measured together: their keys fit into the CPU's second-level cache
+_SLACK = 2 * LANES  # read beyond the last column, and not used
 _CODE_BITS = 0x7FF
 _CENTRE = REACH * WIDTH + REACH
 
@@ -220,11 +221,12 @@ def match_rounded_rows(
     stride = pitch // 2
     top = max(0, rows[0] - reach)
     bottom = min(height - block, rows[-1] + reach)
-    pairs = np.zeros((bottom - top + block) * stride, np.int32)
+    pairs = np.zeros((bottom - top + block) * stride + _SLACK, np.int32)
     pack_rows(canvas, pitch, guide + top * pitch, bottom - top + block, width, stride, low, scale, pairs)
     energies = np.empty((bottom - top + 1) * stride, np.int32)
     energies_of(pairs, bottom - top + 1, width, stride, block, energies)
-    sums = np.empty((_SPAN + 1) * WIDTH, np.int32)
+    sums = np.empty((_SPAN + 2 * LANES) * WIDTH, np.int32)
+    totals = np.empty((_SPAN // LANES + 2) * WIDTH, np.int32)
     keys = np.empty(_SPAN * _WINDOW, np.int32)
     minima = np.empty(2 * WIDTH, np.int32)
     kept = np.empty(_WINDOW + LANES, np.int32)
@@ -244,14 +246,14 @@ def match_rounded_rows(
             reference = (y - top) * stride + MARGIN + left
             span = columns[last - 1] + block - left
             for dy in range(lowest, highest + 1):
-                sum_products(pairs, stride, reference, reference + dy * stride - REACH, span, sums)
+                sum_products(pairs, stride, reference, reference + dy * stride - REACH, span, sums, totals)
                 for index in range(first, last):
                     x = columns[index] - left
                     energy = energies[reference + x]
                     candidate = reference + dy * stride - REACH + x
                     key = (index - first) * size + (dy - lowest) * WIDTH
                     for j in range(0, WIDTH, LANES):
-                        bits = distance_bits(sums, x * WIDTH + j, block, energy, energies, candidate + j)
+                        bits = distance_bits(sums, totals, x, j, energy, energies, candidate + j)
                         code = load_ints(codes, (dy + REACH) * WIDTH + j)
                         store_ints(keys, key + j, bits & mask | code)
             select_groups(

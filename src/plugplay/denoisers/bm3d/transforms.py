@@ -4,7 +4,8 @@ A block is a tuple of eight `float8` rows. Each one-dimensional transform below 
 works along the columns of the block; the two-dimensional ones transpose in between.
 
 None of them divides or normalises where that can wait: the shrinkage kernels multiply every coefficient by a
-table anyway, and the constants that are missing here are in these tables (`biorthogonal_norms`, `biorthogonal_scales`).
+table anyway, and the constants that are missing here are in these tables (`dct_scales`, `biorthogonal_norms`,
+`biorthogonal_scales`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store, transpose
 from plugplay.denoisers.compiling import inline
 
-# Rows of the orthonormal DCT-II of length 8: cosines of k pi / 16, halved.
-_C1, _C2, _C3, _C5, _C6, _C7 = (0.5 * math.cos(k * math.pi / 16) for k in (1, 2, 3, 5, 6, 7))
-_C0 = math.sqrt(0.125)
+# Rows of the orthonormal DCT-II of length 8 are cosines of k pi / 16, halved; these are what is left of them when a
+# common factor is taken out of every row (`dct_scales`).
+_TAN_1, _TAN_2, _TAN_3 = (math.tan(k * math.pi / 16) for k in (1, 2, 3))
+_RATIO = math.cos(3 * math.pi / 16) / math.cos(math.pi / 16)
 
 # The one lifting coefficient of the wavelet bior1.5 that survives periodic continuation at length 8.
 _LIFT = 22 / 128
@@ -30,28 +32,27 @@ _LIFT = 22 / 128
 def dct(
     a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
 ) -> tuple[Float8, ...]:
-    """Orthonormal DCT-II of length 8 down the columns, split into even and odd halves."""
+    """DCT-II of length 8 down the columns, without the factors of `dct_scales`.
+
+    Even and odd halves are apart. The odd half turns (d0, d3) by 1 and (d1, d2) by 3 sixteenths of pi and combines what
+    comes out, so that the cosines are in the factors and 26 operations are left.
+    """
     s0, s1, s2, s3 = a0 + a7, a1 + a6, a2 + a5, a3 + a4
     d0, d1, d2, d3 = a0 - a7, a1 - a6, a2 - a5, a3 - a4
     e0, e1, e2, e3 = s0 + s3, s1 + s2, s0 - s3, s1 - s2
-    c0, c1, c2, c3, c5, c6, c7 = (
-        splat(_C0),
-        splat(_C1),
-        splat(_C2),
-        splat(_C3),
-        splat(_C5),
-        splat(_C6),
-        splat(_C7),
-    )
+    t1, t2, t3, ratio = splat(_TAN_1), splat(_TAN_2), splat(_TAN_3), splat(_RATIO)
+    a, b = fma(t1, d3, d0), fma(splat(-_TAN_1), d0, d3)
+    c, d = fma(t3, d2, d1), fma(splat(-_TAN_3), d1, d2)
+    p, q = fma(splat(-_RATIO), c, a), fma(ratio, d, b)
     return (
-        (e0 + e1) * c0,
-        fma(c1, d0, fma(c3, d1, fma(c5, d2, c7 * d3))),
-        fma(c2, e2, c6 * e3),
-        fma(c3, d0, fma(splat(-_C7), d1, fma(splat(-_C1), d2, splat(-_C5) * d3))),
-        (e0 - e1) * c0,
-        fma(c5, d0, fma(splat(-_C1), d1, fma(c7, d2, c3 * d3))),
-        fma(c6, e2, splat(-_C2) * e3),
-        fma(c7, d0, fma(splat(-_C5), d1, fma(c3, d2, splat(-_C1) * d3))),
+        e0 + e1,
+        fma(ratio, c, a),
+        fma(t2, e3, e2),
+        p - q,
+        e0 - e1,
+        p + q,
+        fma(t2, e2, splat(0.0) - e3),
+        fma(ratio, d, splat(0.0) - b),
     )
 
 
@@ -59,26 +60,26 @@ def dct(
 def inverse_dct(
     y0: Float8, y1: Float8, y2: Float8, y3: Float8, y4: Float8, y5: Float8, y6: Float8, y7: Float8
 ) -> tuple[Float8, ...]:
-    """Inverse of `dct`, its transpose."""
-    c0, c1, c2, c3, c5, c6, c7 = (
-        splat(_C0),
-        splat(_C1),
-        splat(_C2),
-        splat(_C3),
-        splat(_C5),
-        splat(_C6),
-        splat(_C7),
-    )
-    t0, t4 = y0 * c0, y4 * c0
-    e0, e1 = t0 + t4, t0 - t4
-    e2 = fma(c2, y2, c6 * y6)
-    e3 = fma(c6, y2, splat(-_C2) * y6)
+    """Transpose of `dct`: its inverse for coefficients that were multiplied by the squares of `dct_scales`."""
+    t1, t2, t3, ratio = splat(_TAN_1), splat(_TAN_2), splat(_TAN_3), splat(_RATIO)
+    e0, e1 = y0 + y4, y0 - y4
+    e2, e3 = fma(t2, y6, y2), fma(t2, y2, splat(0.0) - y6)
     s0, s1, s2, s3 = e0 + e2, e1 + e3, e1 - e3, e0 - e2
-    d0 = fma(c1, y1, fma(c3, y3, fma(c5, y5, c7 * y7)))
-    d1 = fma(c3, y1, fma(splat(-_C7), y3, fma(splat(-_C1), y5, splat(-_C5) * y7)))
-    d2 = fma(c5, y1, fma(splat(-_C1), y3, fma(c7, y5, c3 * y7)))
-    d3 = fma(c7, y1, fma(splat(-_C5), y3, fma(c3, y5, splat(-_C1) * y7)))
-    return s0 + d0, s1 + d1, s2 + d2, s3 + d3, s3 - d3, s2 - d2, s1 - d1, s0 - d0
+    p, q = y5 + y3, y5 - y3
+    a, b, c, d = y1 + p, q - y7, y1 - p, q + y7
+    d0, d3 = fma(splat(-_TAN_1), b, a), fma(t1, a, b)
+    d1, d2 = fma(splat(-_TAN_3), d, c), fma(t3, c, d)
+    less = splat(-_RATIO)
+    return (
+        s0 + d0,
+        fma(ratio, d1, s1),
+        fma(ratio, d2, s2),
+        s3 + d3,
+        s3 - d3,
+        fma(less, d2, s2),
+        fma(less, d1, s1),
+        s0 - d0,
+    )
 
 
 @inline
@@ -122,7 +123,7 @@ def dct_block(
 def inverse_dct_block(
     a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
 ) -> tuple[Float8, ...]:
-    """Inverse of `dct_block`."""
+    """Inverse of `dct_block`, for coefficients multiplied as `inverse_dct` wants them."""
     b0, b1, b2, b3, b4, b5, b6, b7 = inverse_dct(a0, a1, a2, a3, a4, a5, a6, a7)
     c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
     return inverse_dct(c0, c1, c2, c3, c4, c5, c6, c7)
@@ -194,6 +195,19 @@ def _butterflies(blocks: Floats, count: int, half: int) -> None:
             b = load(blocks, high)
             store(blocks, low, a + b)
             store(blocks, high, a - b)
+
+
+def dct_scales() -> NDArray[np.float64]:
+    """Return the factors that make `dct` orthonormal.
+
+    Examples
+    --------
+    >>> dct_scales().round(4)
+    array([0.3536, 0.4904, 0.4619, 0.3468, 0.3536, 0.3468, 0.4619, 0.4904])
+    """
+    first, second = (0.5 * math.cos(k * math.pi / 16) for k in (1, 2))
+    mean, turned = math.sqrt(0.125), first * math.sqrt(0.5)
+    return np.array([mean, first, second, turned, mean, turned, second, first])
 
 
 def biorthogonal_norms() -> NDArray[np.float64]:
