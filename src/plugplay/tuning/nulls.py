@@ -38,7 +38,7 @@ NOTHING, HARDLY_ANYTHING = 0.1, 0.3
 MIN_EXCESS = 1.25
 # What does not fit the model is not white, and does more harm than its power tells.
 HARM = 1.5
-MIN_FREQUENCIES = 40
+MIN_FREQUENCIES = 20  # of those that are not each other's negative
 MAX_ROUNDS = 6
 
 
@@ -63,36 +63,47 @@ def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
     image = channels.sum(axis=-1, dtype=np.float64) / math.sqrt(channels.shape[-1])
     if not np.ptp(image) > 0:  # nothing to be seen
         return None
-    power, signal, natural = _spectra(image, traits.spectrum)
+    spectra = _spectra(image, traits.spectrum)
     assumed = max(noise, MIN_NOISE)
-    if _level(power, signal, natural, assumed, NOTHING) < MIN_EXCESS * assumed:
+    if _level(*spectra, assumed, NOTHING) < MIN_EXCESS * assumed:
         return None
-    return HARM * _level(power, signal, natural, assumed, HARDLY_ANYTHING)
+    return HARM * _level(*spectra, assumed, HARDLY_ANYTHING)
 
 
 def _spectra(
     image: NDArray[np.float64], spectrum: NDArray[np.complex128]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the power of an image at each frequency, what of it a natural image explains, and that image's own."""
+    """Return the power of an image at each frequency, what of it a natural image explains, and a weight for it.
+
+    In the layout of a real FFT. The weight is the power of the natural image, twice that where a frequency stands for
+    its negative, too.
+    """
     window = np.ones(())
     for n in image.shape:
         window = np.multiply.outer(window, np.hanning(n + 2)[1:-1])
     window /= math.sqrt(float(np.sum(np.square(window))))
     centred = image - float(np.sum(image * window) / np.sum(window))
-    power = np.square(np.abs(scipy.fft.fftn(centred * window)))
+    power = _power(centred * window)
     taps = scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real)
-    passed = np.square(np.abs(scipy.fft.fftn(taps, image.shape)))
-    natural = natural_spectrum(image.shape) * (float(np.var(image)) / NATURAL_VARIANCE)
+    half = image.shape[-1] // 2 + 1
+    natural = natural_spectrum(image.shape)[..., :half] * (float(np.var(image)) / NATURAL_VARIANCE)
     # The window carries power from each frequency to its neighbours: a convolution with its own power.
-    spread = scipy.fft.ifftn(np.square(np.abs(scipy.fft.fftn(window))))
-    signal = scipy.fft.fftn(scipy.fft.ifftn(passed * natural) * spread).real
+    spread = scipy.fft.irfftn(_power(window), image.shape)
+    passed = scipy.fft.irfftn(_power(taps, image.shape) * natural, image.shape)
+    signal = scipy.fft.rfftn(passed * spread).real
+    natural[..., 1 : (image.shape[-1] + 1) // 2] *= 2
     return power, signal, natural
+
+
+def _power(values: NDArray[np.float64], shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.square(np.abs(scipy.fft.rfftn(values, shape)))
+    return found
 
 
 def _level(
     power: NDArray[np.float64],
     signal: NDArray[np.float64],
-    natural: NDArray[np.float64],
+    weight: NDArray[np.float64],
     noise: float,
     share: float,
 ) -> float:
@@ -102,7 +113,7 @@ def _level(
         empty = signal < share * level**2
         if np.count_nonzero(empty) < MIN_FREQUENCIES:
             break
-        found = math.sqrt(float(np.sum(natural[empty] * power[empty]) / np.sum(natural[empty])))
+        found = math.sqrt(float(np.sum(weight[empty] * power[empty]) / np.sum(weight[empty])))
         if found < 1.05 * level:
             return max(level, found)
         level = found
