@@ -25,7 +25,16 @@ from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, load, store
 from plugplay.denoisers.compiling import inline
 
-__all__ = ["LARGEST_PIXEL", "MARGIN", "Canvas", "Positions", "load_block", "reference_positions", "store_block"]
+__all__ = [
+    "LARGEST_PIXEL",
+    "MARGIN",
+    "Canvas",
+    "Positions",
+    "channels_at",
+    "load_block",
+    "reference_positions",
+    "store_block",
+]
 
 Positions: TypeAlias = NDArray[np.int64]
 
@@ -127,6 +136,18 @@ def reference_positions(length: int, step: int, offset: int) -> Positions:
     """
     last = length - BLOCK
     return np.unique([0, *range(offset, last, step), last]).astype(np.int64)
+
+
+@inline
+def channels_at(reference: int, columns: int, channels: int, chessboard: bool) -> int:
+    """Return how many channels are filtered at a reference block: on black squares of a chessboard only the first.
+
+    Strips begin with an even row of reference blocks, so that the board goes on from one to the next. The first and the
+    last column are white, because near corners there may be no other block.
+    """
+    row, column = reference // columns, reference % columns
+    black = (row + column) % 2 == 1 and 0 < column < columns - 1
+    return 1 if chessboard and black else channels
 
 
 @inline

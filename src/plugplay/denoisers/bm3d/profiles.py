@@ -13,6 +13,9 @@ Purpose = Literal["denoising", "restoration", "photons"]
 BLOCK = 8
 """Side of a block; the kernels are written for it."""
 
+MAX_CHESSBOARD_STEP = BLOCK // 2
+"""The largest distance between reference blocks at which every other one still leaves no pixel out."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -79,6 +82,9 @@ class Profile:
         The third stage takes it for ``principal_noise * sigma**2``.
     kaiser : float
         Shape parameter of the window that blocks are added up with.
+    chessboard : bool
+        Whether all channels but the first are filtered at every other reference block only, as on the white squares
+        of a chessboard. Steps must be at most `MAX_CHESSBOARD_STEP`.
     spectrum : tuple, optional
         Power spectrum of the noise, see `plugplay.denoisers.bm3d.colouring`. None for white noise.
     """
@@ -90,6 +96,7 @@ class Profile:
     wiener_noise: float = 0.9
     principal_noise: float = 1.0
     kaiser: float = 2.0
+    chessboard: bool = False
     spectrum: tuple[tuple[float, ...], ...] | None = None
 
     def sparser(self) -> Profile:
