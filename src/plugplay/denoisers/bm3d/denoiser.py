@@ -43,8 +43,8 @@ of the samples may take its traces for the image. The seven photographs on which
 0.03, 0.02 and 0.02 dB, single ones up to 0.2. It is there for its time.
 """
 
-SPARSE_EFFORT = 0.45
-"""How long a call takes then."""
+SPARSE_EFFORT = 0.6
+"""How long a call takes then, relative to one below that sigma."""
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
 
@@ -308,8 +308,8 @@ class BM3D:
         stages = self._stages
         profile = profile_for(self.profile, stages if sigma >= MIN_THIRD_SIGMA else 2, self.purpose or "denoising")
         profile = replace(profile, spectrum=spectrum)
-        if memory and self._is_sparse(sigma):
-            profile = profile.sparser()
+        if memory and self.sparse_above is not None:
+            profile = profile.sparser() if self._is_sparse(sigma) else profile.lighter()
         groups = memory.groups_for(sigma, profile) if memory else None
         try:
             return denoise_image(

@@ -44,12 +44,9 @@ class Stage:
     noise_share: float
     offset: int = 0
 
-    def sparser(self) -> Stage:
-        """Return the stage with reference blocks two pixels further apart.
-
-        Not one: blocks that begin at multiples of four let their edges fall on each other.
-        """
-        return replace(self, step=self.step + 2)
+    def spread(self, by: int) -> Stage:
+        """Return the stage with reference blocks so many pixels further apart."""
+        return replace(self, step=self.step + by)
 
     def limit(self, sigma: float) -> float:
         """Return the largest mean squared difference within a group.
@@ -108,7 +105,20 @@ class Profile:
         >>> sparser.pilot.step, sparser.final.step
         (5, 5)
         """
-        return replace(self, pilot=self.pilot.sparser(), final=self.final.sparser(), principal=None)
+        return replace(self, pilot=self.pilot.spread(2), final=self.final.spread(2), principal=None)
+
+    def lighter(self) -> Profile:
+        """Return the profile with reference blocks one pixel further apart, and colours on a chessboard if they can be.
+
+        Examples
+        --------
+        >>> lighter = profile_for("normal", 2, "restoration").lighter()
+        >>> lighter.pilot.step, lighter.final.step, lighter.chessboard
+        (4, 4, True)
+        """
+        pilot, final = self.pilot.spread(1), self.final.spread(1)
+        widest = max(stage.step for stage in (pilot, final, self.principal) if stage is not None)
+        return replace(self, pilot=pilot, final=final, chessboard=widest <= MAX_CHESSBOARD_STEP)
 
     def serving(self, purpose: Purpose) -> Profile:
         """Return the profile for what is to be removed.
