@@ -102,6 +102,21 @@ def test_unknown_boundary_step_is_exact(factor, rho):
         np.testing.assert_allclose(remembering.prox(v, rho), dense_prox(matrix, y, v, rho), atol=1e-5)
 
 
+@pytest.mark.parametrize("rtol", [1e-7, 1e-4])
+@pytest.mark.parametrize(("factor", "channels"), [(1, ()), (2, (3,))])
+def test_steps_of_a_session_stay_exact_and_know_their_fidelity(factor, channels, rtol):
+    # What is carried from step to step, M G G' w among it, must fit another v and another rho.
+    rng = np.random.default_rng(5)
+    model = pp.models.SuperResolution(factor, make_kernel(rng, (4, 5)), boundary="unknown")
+    term = model.data_term(rng.random((9, 11, *channels)))
+    steps = term.session(rtol)
+    for rho in (1.0, 0.3, 0.2, 3.0, 3.0):
+        v = rng.random(term.shape)
+        x = steps.prox(v, rho)
+        np.testing.assert_allclose(x, term.prox(v, rho), atol=20 * rtol)
+        assert steps.fidelity() == pytest.approx(term.value(x), rel=1e-6)
+
+
 @pytest.mark.parametrize("factor", [1, 2])
 def test_reflect_boundary_mirrors_the_image(factor):
     rng = np.random.default_rng(3)

@@ -30,6 +30,16 @@ def test_more_noise_than_was_told_is_found(moon, channels):
     assert 1.3 * 8 / 255 < found < 1.8 * 8 / 255
 
 
+@pytest.mark.parametrize(("told", "believed"), [(8, True), (4, False)])
+def test_windows_of_large_images_tell_the_same(told, believed):
+    large = np.pad(data.moon() / 255, ((0, 700), (0, 30)), mode="symmetric")
+    model = pp.models.Deblurring(pp.kernels.box(9))
+    y = model.simulate(large, noise=8 / 255, rng=0)
+    y[:100] = 0.5  # nothing to be seen in some of them
+    found = noise_at_nulls(y, model.traits(y), told / 255)
+    assert found is None if believed else 1.3 * 8 / 255 < found < 1.8 * 8 / 255
+
+
 def test_another_kernel_leaves_too_much_where_the_told_one_leaves_nothing():
     page = data.page()[20:180, 100:260] / 255
     y = pp.models.Deblurring(pp.kernels.box(9)).simulate(page, noise=0.5 / 255, rng=0)

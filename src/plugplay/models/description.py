@@ -244,6 +244,12 @@ def warnings_of(steps: ProxSession) -> tuple[str, ...]:
     return () if own is None else tuple(own())
 
 
+def known_fidelity(steps: ProxSession) -> float:
+    """Return f at the x of the last step if the session knows it without computing it; else NaN."""
+    own = getattr(steps, "fidelity", None)
+    return math.nan if own is None else float(own())
+
+
 class _Steps:
     """The steps of a data term without a memory."""
 

@@ -41,12 +41,15 @@ class Solution:
         Norm of the residual relative to that of the right-hand side.
     converged : bool
         Whether the residual is as small as was asked for.
+    left : array
+        The residual itself, the right-hand side less what the solution makes of it.
     """
 
     w: FloatArray
     iterations: int
     residual: float
     converged: bool
+    left: FloatArray
 
 
 def conjugate_gradients(
@@ -54,6 +57,7 @@ def conjugate_gradients(
     rhs: FloatArray,
     *,
     guess: FloatArray,
+    applied: FloatArray | None = None,
     preconditioner: Callable[[FloatArray], FloatArray],
     rtol: float,
     max_iter: int = MAX_ITERATIONS,
@@ -70,6 +74,8 @@ def conjugate_gradients(
         The right-hand side.
     guess : array
         Where to start.
+    applied : array, optional
+        ``system(guess)``, if it is known.
     rtol : float
         Stop when the norm of the residual, relative to that of `rhs`, is at most this.
     max_iter : int
@@ -91,11 +97,13 @@ def conjugate_gradients(
     size = math.sqrt(_dot(rhs, rhs))
     goal = rtol * size
     w = guess
-    residual = rhs - system(w) if guess.any() else rhs
+    if applied is None and guess.any():
+        applied = system(guess)
+    residual = rhs if applied is None else rhs - applied
     norm = math.sqrt(_dot(residual, residual))
     if norm > size:  # a guess worse than none
         w, residual, norm = np.zeros_like(rhs), rhs, size
-    best, best_norm, best_at = w, norm, 0
+    best, best_left, best_norm, best_at = w, residual, norm, 0
     milestone, milestone_at = norm, 0
     direction = np.zeros_like(rhs)
     energy = math.inf
@@ -114,16 +122,16 @@ def conjugate_gradients(
         norm = math.sqrt(_dot(residual, residual))
         iterations += 1
         if norm < best_norm:
-            best, best_norm, best_at = w, norm, iterations
+            best, best_left, best_norm, best_at = w, residual, norm, iterations
         if norm < milestone / 2:
             milestone, milestone_at = norm, iterations
     if best_at != iterations and norm > goal:
-        w, norm = best, best_norm
+        w, residual, norm = best, best_left, best_norm
     if iterations > FAITHFUL:
         residual = rhs - system(w)
         norm = math.sqrt(_dot(residual, residual))
         goal *= 2
-    return Solution(w, iterations, norm / size if size else 0.0, norm <= goal)
+    return Solution(w, iterations, norm / size if size else 0.0, norm <= goal, residual)
 
 
 class StepLog:

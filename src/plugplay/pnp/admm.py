@@ -60,6 +60,7 @@ class ADMM:
         """Do one pass."""
         target = state.v - state.u
         x = problem.prox(target, state.rho)
+        fidelity = problem.known_fidelity()
         w = x + state.u
         check_bounded(x, w)
         noisy = problem.clipped(w)
@@ -71,7 +72,10 @@ class ADMM:
         u = x + state.u
         u -= v
         check_bounded(v, u)
-        return Pass(x, v, u, model_move=model_move, denoiser_move=denoiser_move, clip_move=clip_move, dual=rms(u))
+        return Pass(
+            x, v, u,
+            model_move=model_move, denoiser_move=denoiser_move, clip_move=clip_move, dual=rms(u), fidelity=fidelity,
+        )  # fmt: skip
 
     def image(self, state: State) -> FloatArray:
         """Return v."""

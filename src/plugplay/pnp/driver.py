@@ -203,7 +203,7 @@ class Driver:
             dx=dx,
             dv=dv,
             du=du,
-            fidelity=self.data_term.value(made.x),
+            fidelity=self.data_term.value(made.x) if math.isnan(made.fidelity) else made.fidelity,
             seconds=time.perf_counter() - began,
             model_move=made.model_move,
             denoiser_move=made.denoiser_move,

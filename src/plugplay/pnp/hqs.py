@@ -39,7 +39,7 @@ class HQS:
         check_bounded(x)
         v = problem.denoise(problem.clipped(x), problem.sigma(state.rho))
         check_bounded(v)
-        return Pass(x, v, np.zeros_like(v))
+        return Pass(x, v, np.zeros_like(v), fidelity=problem.known_fidelity())
 
     def image(self, state: State) -> FloatArray:
         """Return v."""

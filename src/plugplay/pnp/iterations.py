@@ -18,7 +18,7 @@ import numpy as np
 from plugplay.arrays.checks import FloatArray, check_choice
 from plugplay.arrays.sums import sum_of_squares
 from plugplay.models.base import DataTerm, ProxSession
-from plugplay.models.description import lipschitz_of
+from plugplay.models.description import known_fidelity, lipschitz_of
 from plugplay.pnp.state import History, State
 
 __all__ = ["ITERATIONS", "Diverged", "Iteration", "Pass", "Problem", "get_iteration", "rms"]
@@ -74,6 +74,10 @@ class Problem:
         """Take the model's step, ``argmin f(x) + rho/2 ||x - target||²``."""
         return np.array(self.steps.prox(target, rho))  # a copy: whoever made it may use its memory again
 
+    def known_fidelity(self) -> float:
+        """Return f at the x of the last model's step if that is known already; else NaN."""
+        return known_fidelity(self.steps)
+
     def clipped(self, w: FloatArray) -> FloatArray:
         """Return the denoiser's input."""
         return w if self.clip is None else np.clip(w, *self.clip)
@@ -81,7 +85,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What one pass made of x, v and u, with the figures that only ADMM has."""
+    """What one pass made of x, v and u, f(x) if it is known already, and the figures that only ADMM has."""
 
     x: FloatArray
     v: FloatArray
@@ -90,6 +94,7 @@ class Pass:
     denoiser_move: float = math.nan
     clip_move: float = math.nan
     dual: float = math.nan
+    fidelity: float = math.nan
 
 
 class Iteration(Protocol):

@@ -16,6 +16,7 @@ exceeds the estimate from flat blocks and patches
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ NOTHING, HARDLY_ANYTHING = 0.1, 0.3
 MIN_EXCESS = 1.25
 # What does not fit the model is not white, and does more harm than its power tells.
 HARM = 1.5
+# Large images are looked at in windows of this side, so many along each axis.
+WINDOW, WINDOWS = 512, 2
 MIN_FREQUENCIES = 20  # of those that are not each other's negative
 MAX_ROUNDS = 6
 
@@ -60,38 +63,54 @@ def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
     if any(n < m for n, m in zip(shape, traits.spectrum.shape, strict=True)):
         return None
     channels = y.reshape(*shape, -1)
-    image = channels.sum(axis=-1, dtype=np.float64) / math.sqrt(channels.shape[-1])
-    if not np.ptp(image) > 0:  # nothing to be seen
+    side = tuple(max(min(n, WINDOW), m) for n, m in zip(shape, traits.spectrum.shape, strict=True))
+    images = [
+        channels[at].sum(axis=-1, dtype=np.float64) / math.sqrt(channels.shape[-1]) for at in _windows(shape, side)
+    ]
+    if not any(np.ptp(image) > 0 for image in images):  # nothing to be seen
         return None
-    spectra = _spectra(image, traits.spectrum)
+    spectra = _spectra(images, traits.spectrum)
     assumed = max(noise, MIN_NOISE)
     if _level(*spectra, assumed, NOTHING) < MIN_EXCESS * assumed:
         return None
     return HARM * _level(*spectra, assumed, HARDLY_ANYTHING)
 
 
+def _windows(shape: tuple[int, ...], side: tuple[int, ...]) -> list[tuple[slice, ...]]:
+    """Return where windows lie that are spread evenly over an image, without overlap if there is room."""
+    starts = []
+    for length, part in zip(shape, side, strict=True):
+        count = min(WINDOWS, max(length // part, 1))
+        starts.append([round((length - part) * (2 * i + 1) / (2 * count)) for i in range(count)])
+    return [
+        tuple(slice(first, first + part) for first, part in zip(corner, side, strict=True))
+        for corner in itertools.product(*starts)
+    ]
+
+
 def _spectra(
-    image: NDArray[np.float64], spectrum: NDArray[np.complex128]
+    images: list[NDArray[np.float64]], spectrum: NDArray[np.complex128]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the power of an image at each frequency, what of it a natural image explains, and a weight for it.
+    """Return the mean power of images at each frequency, what of it natural images explain, and a weight for it.
 
     In the layout of a real FFT. The weight is the power of the natural image, twice that where a frequency stands for
     its negative, too.
     """
+    shape = images[0].shape
     window = np.ones(())
-    for n in image.shape:
+    for n in shape:
         window = np.multiply.outer(window, np.hanning(n + 2)[1:-1])
     window /= math.sqrt(float(np.sum(np.square(window))))
-    centred = image - float(np.sum(image * window) / np.sum(window))
-    power = _power(centred * window)
+    means = [float(np.sum(image * window) / np.sum(window)) for image in images]
+    power = np.mean([_power((image - mean) * window) for image, mean in zip(images, means, strict=True)], axis=0)
     taps = scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real)
-    half = image.shape[-1] // 2 + 1
-    natural = natural_spectrum(image.shape)[..., :half] * (float(np.var(image)) / NATURAL_VARIANCE)
+    variance = float(np.mean([np.var(image) for image in images]))
+    natural = natural_spectrum(shape)[..., : shape[-1] // 2 + 1] * (variance / NATURAL_VARIANCE)
     # The window carries power from each frequency to its neighbours: a convolution with its own power.
-    spread = scipy.fft.irfftn(_power(window), image.shape)
-    passed = scipy.fft.irfftn(_power(taps, image.shape) * natural, image.shape)
+    spread = scipy.fft.irfftn(_power(window), shape)
+    passed = scipy.fft.irfftn(_power(taps, shape) * natural, shape)
     signal = scipy.fft.rfftn(passed * spread).real
-    natural[..., 1 : (image.shape[-1] + 1) // 2] *= 2
+    natural[..., 1 : (shape[-1] + 1) // 2] *= 2
     return power, signal, natural
 
 

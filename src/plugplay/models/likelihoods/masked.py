@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.fft
 
 from plugplay.arrays.checks import BoolArray, FloatArray
+from plugplay.arrays.sums import sum_of_squares
 from plugplay.models.base import check_step
 from plugplay.models.likelihoods.gaussian import LeastSquares
 from plugplay.models.operators.frame import Frame
@@ -133,6 +135,22 @@ class MaskedTerm(LeastSquares):
 
 
 @dataclass(frozen=True, eq=False)
+class Guess:
+    """A guess of w, and M G Gᵀ M w if it is known, as after a step: it takes two transforms to compute."""
+
+    w: FloatArray
+    seen: FloatArray | None = None
+
+    def channel(self, index: int) -> Guess:
+        """Return the guess for one channel."""
+        return Guess(self.w[..., index], None if self.seen is None else self.seen[..., index])
+
+    def scaled(self, factor: np.floating[Any]) -> Guess:
+        """Return the guess times a factor."""
+        return Guess(factor * self.w, None if self.seen is None else factor * self.seen)
+
+
+@dataclass(frozen=True, eq=False)
 class MaskedSystem:
     """The equations of a `MaskedTerm` in one precision, on a grid whose lengths suit the FFT.
 
@@ -175,30 +193,30 @@ class MaskedSystem:
         return self._cropped(self.blur.adjoint(self.padding.embed(samples.astype(self.y.dtype, copy=False))))
 
     def step(
-        self, v: FloatArray, rho: float, guess: FloatArray | None, rtol: float, variances: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray, list[Solution]]:
-        """Return the proximal step x, the w behind it and how each channel's was found, starting from a guess of w.
+        self, v: FloatArray, rho: float, guess: Guess | None, rtol: float, variances: FloatArray | None = None
+    ) -> tuple[FloatArray, Guess, list[Solution]]:
+        """Return the proximal step x, what is behind it and how each channel's was found, starting from a guess.
 
         With `variances`, those of the observations relative to each other, f is ``½ Σ (G x - y)² / variances``.
         """
-        start = np.zeros(self.y.shape, self.y.dtype) if guess is None else guess
+        start = Guess(np.zeros(self.y.shape, self.y.dtype)) if guess is None else guess
         ridge = np.ones(1, self.y.dtype) if variances is None else variances.astype(self.y.dtype, copy=False)
         ridge = np.broadcast_to(self.y.dtype.type(rho) * ridge, self.y.shape)
         if v.ndim == len(self.blur.shape):
-            x, solution = self._channel_step(v, ridge, start, self.y, self.mask, rtol)
-            return x, solution.w, [solution]
+            x, found, solution = self._channel_step(v, ridge, start, self.y, self.mask, rtol)
+            return x, found, [solution]
         # One channel after the other: each stops when it is done, and the memory of one is enough.
-        x, w, solutions = np.empty_like(v), np.empty_like(start), []
+        x, w, seen, solutions = np.empty_like(v), np.empty_like(start.w), np.empty_like(start.w), []
         for c in range(v.shape[-1]):
             y, mask = np.ascontiguousarray(self.y[..., c]), np.ascontiguousarray(self.mask[..., c])
-            x[..., c], solution = self._channel_step(v[..., c], ridge[..., c], start[..., c], y, mask, rtol)
-            w[..., c] = solution.w
+            x[..., c], found, solution = self._channel_step(v[..., c], ridge[..., c], start.channel(c), y, mask, rtol)
+            w[..., c], seen[..., c] = found.w, found.seen
             solutions.append(solution)
-        return x, w, solutions
+        return x, Guess(w, seen), solutions
 
     def _channel_step(
-        self, v: FloatArray, ridge: FloatArray, guess: FloatArray, y: FloatArray, mask: BoolArray, rtol: float
-    ) -> tuple[FloatArray, Solution]:
+        self, v: FloatArray, ridge: FloatArray, guess: Guess, y: FloatArray, mask: BoolArray, rtol: float
+    ) -> tuple[FloatArray, Guess, Solution]:
         nothing = self.y.dtype.type(0)
         exact = v.astype(self.y.dtype)
         rhs = np.where(mask, y - self.seen(exact), nothing)
@@ -210,12 +228,13 @@ class MaskedSystem:
         solution = conjugate_gradients(
             lambda w: filtered(w, self.blur.gram) + ridge * w,
             rhs,
-            guess=guess,
+            guess=guess.w,
+            applied=None if guess.seen is None else guess.seen + ridge * guess.w,
             preconditioner=lambda w: filtered(w, inverse),
             rtol=rtol,
         )
         x: FloatArray = (exact + self.adjoint(solution.w)).astype(v.dtype)
-        return x, solution
+        return x, Guess(solution.w, rhs - solution.left - ridge * solution.w), solution
 
     def _embedded(self, x: FloatArray) -> FloatArray:
         return self.padding.scaled(self.blur.factor).embed(x)
@@ -230,18 +249,27 @@ class MaskedTermSession:
     def __init__(self, system: MaskedSystem, rtol: float) -> None:
         self._system, self._rtol = system, rtol
         # rho w, the residual M (y - G x), changes slowly from step to step; w itself grows as rho falls.
-        self._scaled: FloatArray | None = None
+        self._last: tuple[float, Guess] | None = None
+        self._fidelity = math.nan
         self._log = StepLog(rtol)
 
     def prox(self, v: FloatArray, rho: float, variances: FloatArray | None = None) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
         rho = check_step(v, rho, self._system.shape)
-        weight = self._system.y.dtype.type(rho)
-        guess = None if self._scaled is None else self._scaled / weight
-        x, w, solutions = self._system.step(v, rho, guess, self._rtol, variances)
-        self._scaled = weight * w
+        dtype = self._system.y.dtype.type
+        guess = None if self._last is None else self._last[1].scaled(dtype(self._last[0] / rho))
+        x, found, solutions = self._system.step(v, rho, guess, self._rtol, variances)
+        # Rounding errors in what is carried from step to step would add up, which matters to exact steps only.
+        self._last = rho, found if self._rtol >= SINGLE_RESIDUAL else Guess(found.w)
+        # M (y - G x) is what the equations for w leave, and rho w.
+        squares = [sum_of_squares(one.left + dtype(rho) * one.w) for one in solutions]
+        self._fidelity = math.nan if variances is not None else 0.5 * math.fsum(squares)
         self._log.record(*solutions)
         return x
+
+    def fidelity(self) -> float:
+        """Return f at the x of the last step, which takes no transforms; NaN if observations have variances."""
+        return self._fidelity
 
     def warnings(self) -> tuple[str, ...]:
         """Return what a user should know about the steps so far."""
