@@ -1,11 +1,14 @@
 r"""Generalised PatchMatch: for every pixel, where in another image its patch is found again, and how transformed.
 
-A match of the patch around pixel p is a place t of the other image and a matrix A, such that
+A match of the patch around pixel p is a place t of the other image, a matrix A and a vector q, such that
 
-.. math:: I(p + \delta) - \bar I \approx J(t + A \delta) - \bar J, \qquad \delta \in \{-2, \dots, 2\}^2,
+.. math:: I(p + \delta) - \bar I \approx J(t + \frac{A \delta}{1 + q^T \delta}) - \bar J, \qquad
+   \delta \in \{-2, \dots, 2\}^2,
 
-without the means of both patches. Matches are found as Barnes et al. (ECCV 2010) do: those of the neighbours, moved by
-a pixel, are tried, and then random ones, ever closer to the best so far, in place, scale, rotation and shear.
+without the means of both patches: a homography, which is affine where q = 0. Matches are found as Barnes et al. (ECCV
+2010) do: those of the neighbours, moved by a pixel, are tried, and then random ones, ever closer to the best so far, in
+place, scale, rotation and shear. Where planes are known that recede from the camera, places on the plane of the pixel
+are tried as well, with the perspective that they have there (see `plugplay_paper.baselines.planes`).
 
 Both images are circular. J is given oversampled, so that the nearest of its samples will do in place of interpolation.
 """
@@ -18,17 +21,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["OVERSAMPLING", "RADIUS", "match", "vote"]
+__all__ = ["OVERSAMPLING", "RADIUS", "match", "on_plane", "vote"]
 
 #: Samples of J between two of its pixels.
 OVERSAMPLING = 4
 #: Patches have 2 r + 1 pixels a side.
 RADIUS = 2
 
-# Fields of a match: row and column in J, and the four entries of A.
-_FIELDS = 6
+# Fields of a match: row and column in J, the four entries of A, and the two of q.
+_FIELDS = 8
 # Bounds of the singular values of A, by their sum of squares and their product.
 _MIN_SCALE, _MAX_SCALE = 0.7, 1.5
+_MIN_PLANE = 0.9
 
 
 @njit(cache=True, nogil=True)
@@ -44,8 +48,9 @@ def _cost(
         r = (row + i) % height
         for j in range(-RADIUS, RADIUS + 1):
             # Sample k of the oversampled J lies at (k + 1/2) / OVERSAMPLING - 1/2.
-            y = candidate[0] + candidate[2] * i + candidate[3] * j
-            x = candidate[1] + candidate[4] * i + candidate[5] * j
+            depth = 1.0 + candidate[6] * i + candidate[7] * j
+            y = candidate[0] + (candidate[2] * i + candidate[3] * j) / depth
+            x = candidate[1] + (candidate[4] * i + candidate[5] * j) / depth
             a = math.floor((y + 0.5) * OVERSAMPLING) % rows
             b = math.floor((x + 0.5) * OVERSAMPLING) % columns
             difference = image[r, (column + j) % width] - fine[a, b]
@@ -63,6 +68,79 @@ def _allowed(candidate: NDArray[np.float32]) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def _moved(match: NDArray[np.float32], axis: int, step: int, moved: NDArray[np.float32]) -> None:
+    """Write the same homography as seen from the next pixel e along an axis.
+
+    With s = 1 + qᵀe it has t + A e / s, (A - A e qᵀ / s) / s and q / s.
+    """
+    depth = 1.0 + step * match[6 + axis]
+    down, right = step * match[2 + axis] / depth, step * match[4 + axis] / depth
+    moved[0], moved[1] = match[0] + down, match[1] + right
+    for k in range(2):
+        moved[2 + k] = (match[2 + k] - down * match[6 + k]) / depth
+        moved[4 + k] = (match[4 + k] - right * match[6 + k]) / depth
+        moved[6 + k] = match[6 + k] / depth
+
+
+@njit(cache=True, nogil=True)
+def on_plane(
+    line: NDArray[np.float64],
+    pixel: tuple[int, int],
+    shape: tuple[int, int],
+    other: tuple[float, float],
+    size: float,
+    candidate: NDArray[np.float32],
+) -> bool:
+    """Complete a candidate, of which the place is given, by the perspective of a plane.
+
+    Parameters
+    ----------
+    line : array, ``(3,)``
+        The vanishing line of the plane.
+    pixel, shape : tuple of int
+        The pixel of I, and the shape of I.
+    other : tuple of float
+        The shape of J.
+    size : float
+        Of what is at the candidate's place, on the plane, relative to what is around the pixel.
+    candidate : array, ``(8,)``
+        Place, A and q; the last two are written.
+
+    Returns
+    -------
+    bool
+        Whether pixel and place are on the same side of the vanishing line.
+    """
+    p0, p1 = (pixel[0] + 0.5) / shape[0] - 0.5, (pixel[1] + 0.5) / shape[1] - 0.5
+    t0, t1 = (candidate[0] + 0.5) / other[0] - 0.5, (candidate[1] + 0.5) / other[1] - 0.5
+    here = line[0] * p0 + line[1] * p1 + line[2]
+    there = line[0] * t0 + line[1] * t1 + line[2]
+    if here * there <= 0:
+        return False
+    m0, m1 = line[0] / here, line[1] / here
+    h = size * there / here
+    # From pixels of I to the unit square, and from there to pixels of J.
+    candidate[2] = other[0] / shape[0] * h * (1 + (t0 - p0) * m0)
+    candidate[3] = other[0] / shape[1] * h * (t0 - p0) * m1
+    candidate[4] = other[1] / shape[0] * h * (t1 - p1) * m0
+    candidate[5] = other[1] / shape[1] * h * (1 + (t1 - p1) * m1)
+    candidate[6] = (1 - h) * m0 / shape[0]
+    candidate[7] = (1 - h) * m1 / shape[1]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _plane_at(support: NDArray[np.float64], row: int, column: int, shape: tuple[int, int], chance: float) -> int:
+    """Return the plane of a pixel that a random number from 0 to 1 picks, or -1."""
+    r, c = row * support.shape[1] // shape[0], column * support.shape[2] // shape[1]
+    for number in range(support.shape[0]):
+        chance -= support[number, r, c]
+        if chance < 0:
+            return number
+    return -1
+
+
+@njit(cache=True, nogil=True)
 def _random(seed: int) -> tuple[int, float]:
     """Return the next state of a linear congruential generator, and a number in (-1, 1)."""
     state = (seed * 1664525 + 1013904223) & 0xFFFFFFFF
@@ -71,7 +149,13 @@ def _random(seed: int) -> tuple[int, float]:
 
 @njit(cache=True, nogil=True)
 def match(
-    image: NDArray[np.float32], fine: NDArray[np.float32], passes: int, trials: int, seed: int
+    image: NDArray[np.float32],
+    fine: NDArray[np.float32],
+    lines: NDArray[np.float64],
+    support: NDArray[np.float64],
+    passes: int,
+    trials: int,
+    seed: int,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Find matches of all patches.
 
@@ -81,17 +165,19 @@ def match(
         I.
     fine : array
         J, oversampled along both axes.
+    lines, support : arrays, ``(N, 3)`` and ``(N, h, w)``
+        Planes, as `plugplay_paper.baselines.planes` has them, at any resolution.
     passes : int
         How often all pixels are visited, every other time backwards.
     trials : int
-        Random candidates a visit.
+        Random candidates a visit; as many more where there is a plane.
     seed : int
         Where chance begins.
 
     Returns
     -------
-    array, ``(H, W, 6)``
-        Row, column, and A row by row.
+    array, ``(H, W, 8)``
+        Row, column, A row by row, and q.
     array, ``(H, W)``
         The mean squared distance.
     """
@@ -106,7 +192,8 @@ def match(
             # The same place in the other image, as it is.
             best[0] = (row + 0.5) * rows / height - 0.5
             best[1] = (column + 0.5) * columns / width - 0.5
-            best[2], best[3], best[4], best[5] = 1, 0, 0, 1
+            best[2:] = 0
+            best[2] = best[5] = 1
             costs[row, column] = _cost(image, fine, row, column, best)
     state = seed
     for visit in range(passes):
@@ -117,15 +204,33 @@ def match(
             best = matches[row, column]
             for axis in range(2):
                 near = matches[(row - step) % height, column] if axis == 0 else matches[row, (column - step) % width]
-                trial[:] = near
-                trial[0] += step * near[2 + axis]
-                trial[1] += step * near[4 + axis]
+                _moved(near, axis, step, trial)
                 cost = _cost(image, fine, row, column, trial)
                 if cost < costs[row, column]:
                     costs[row, column] = cost
                     best[:] = trial
+            plane = -1
+            if len(lines) > 0:
+                state, u = _random(state)
+                plane = _plane_at(support, row, column, (height, width), (1 + u) / 2)
             spread = 1.0
             for _ in range(trials):
+                if plane >= 0:
+                    state, u = _random(state)
+                    state, v = _random(state)
+                    trial[0] = best[0] + u * spread * rows / 2
+                    trial[1] = best[1] + v * spread * columns / 2
+                    state, u = _random(state)
+                    size = math.exp(0.2 * spread * u)
+                    inside = -0.5 < trial[0] < rows - 0.5 and -0.5 < trial[1] < columns - 0.5
+                    seen = inside and on_plane(
+                        lines[plane], (row, column), (height, width), (rows, columns), size, trial
+                    )
+                    if seen and _allowed(trial) and trial[2] * trial[5] - trial[3] * trial[4] > _MIN_PLANE**2:
+                        cost = _cost(image, fine, row, column, trial)
+                        if cost < costs[row, column]:
+                            costs[row, column] = cost
+                            best[:] = trial
                 state, u = _random(state)
                 state, v = _random(state)
                 trial[0] = best[0] + u * spread * rows / 2
@@ -141,6 +246,7 @@ def match(
                 trial[3] = cosine * tall * best[3] - sine * wide * best[5]
                 trial[4] = sine * tall * best[2] + cosine * wide * best[4]
                 trial[5] = sine * tall * best[3] + cosine * wide * best[5]
+                trial[6], trial[7] = best[6], best[7]
                 spread *= 0.5
                 if _allowed(trial):
                     cost = _cost(image, fine, row, column, trial)
@@ -163,7 +269,7 @@ def vote(
 
     Parameters
     ----------
-    matches : array, ``(H, W, 6)``
+    matches : array, ``(H, W, 8)``
         Of all patches of I, in pixels of J.
     weights : array, ``(H, W)``
         How much each counts.
@@ -191,8 +297,9 @@ def vote(
                 for m in range(-RADIUS, RADIUS + 1):
                     found = matches[(row + k) % height, (column + m) % width]
                     down, right = y - (row + k), x - (column + m)
-                    a = (found[0] + found[2] * down + found[3] * right + 0.5) * tall
-                    b = (found[1] + found[4] * down + found[5] * right + 0.5) * wide
+                    depth = 1.0 + found[6] * down + found[7] * right
+                    a = (found[0] + (found[2] * down + found[3] * right) / depth + 0.5) * tall
+                    b = (found[1] + (found[4] * down + found[5] * right) / depth + 0.5) * wide
                     weight = weights[(row + k) % height, (column + m) % width]
                     value = details[math.floor(a) % rows, math.floor(b) % columns]
                     total += weight * value
