@@ -1,9 +1,9 @@
 """Straight line segments of a gray image.
 
 After Burns, Hanson and Riseman (1986): pixels with a strong gradient are grouped where they touch and their gradients
-point in about the same direction. Each group gives a segment along its longer principal axis. Directions are sorted into
-sectors twice, the second time half a sector further, so that an edge at the limit of a sector is whole in one of them;
-of the two groups of a pixel the larger one counts.
+point in about the same direction. Each group gives a segment along its longer principal axis. Directions are sorted
+into sectors twice, the second time half a sector further, so that an edge at the limit of a sector is whole in one of
+them; of the two groups of a pixel the larger one counts.
 """
 
 from __future__ import annotations
@@ -82,12 +82,11 @@ def segments(image: FloatArray) -> Segments:
 
 
 def _groups(sector: NDArray[np.int_], strong: NDArray[np.bool_]) -> NDArray[np.int_]:
-    """Number the groups of touching pixels of one sector, from 1; 0 is no group."""
+    """Return the number of each pixel's group, of touching pixels of one sector, from 1; 0 is no group."""
     numbers = np.zeros(sector.shape, int)
     for value in range(SECTORS):
-        labels, count = ndimage.label(strong & (sector == value), structure=np.ones((3, 3), int))
+        labels = ndimage.label(strong & (sector == value), structure=np.ones((3, 3), int))[0]
         numbers = np.where(labels > 0, labels + numbers.max(), numbers)
-        del count
     return numbers
 
 

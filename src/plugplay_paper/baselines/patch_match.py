@@ -32,7 +32,9 @@ RADIUS = 2
 _FIELDS = 8
 # Bounds of the singular values of A, by their sum of squares and their product.
 _MIN_SCALE, _MAX_SCALE = 0.7, 1.5
-_MIN_PLANE = 0.9
+# On a plane every place may be tried at its own size, also the pixel's own, which is found again and adds nothing: what
+# is there must be nearly as large in J, and so larger in I, than around the pixel.
+_MIN_SCALE_ON_PLANE = 0.9
 
 
 @njit(cache=True, nogil=True)
@@ -61,10 +63,27 @@ def _cost(
 
 
 @njit(cache=True, nogil=True)
-def _allowed(candidate: NDArray[np.float32]) -> bool:
+def _keep_better(
+    image: NDArray[np.float32],
+    fine: NDArray[np.float32],
+    row: int,
+    column: int,
+    trial: NDArray[np.float32],
+    best: NDArray[np.float32],
+    costs: NDArray[np.float32],
+) -> None:
+    """Replace the best match of a pixel if the trial costs less."""
+    cost = _cost(image, fine, row, column, trial)
+    if cost < costs[row, column]:
+        costs[row, column] = cost
+        best[:] = trial
+
+
+@njit(cache=True, nogil=True)
+def _allowed(candidate: NDArray[np.float32], smallest: float) -> bool:
     squares = candidate[2] ** 2 + candidate[3] ** 2 + candidate[4] ** 2 + candidate[5] ** 2
     product = candidate[2] * candidate[5] - candidate[3] * candidate[4]
-    return bool(_MIN_SCALE**2 < product < _MAX_SCALE**2 and squares < 2 * _MAX_SCALE**2)
+    return bool(smallest**2 < product < _MAX_SCALE**2 and squares < 2 * _MAX_SCALE**2)
 
 
 @njit(cache=True, nogil=True)
@@ -205,10 +224,7 @@ def match(
             for axis in range(2):
                 near = matches[(row - step) % height, column] if axis == 0 else matches[row, (column - step) % width]
                 _moved(near, axis, step, trial)
-                cost = _cost(image, fine, row, column, trial)
-                if cost < costs[row, column]:
-                    costs[row, column] = cost
-                    best[:] = trial
+                _keep_better(image, fine, row, column, trial, best, costs)
             plane = -1
             if len(lines) > 0:
                 state, u = _random(state)
@@ -223,14 +239,10 @@ def match(
                     state, u = _random(state)
                     size = math.exp(0.2 * spread * u)
                     inside = -0.5 < trial[0] < rows - 0.5 and -0.5 < trial[1] < columns - 0.5
-                    seen = inside and on_plane(
-                        lines[plane], (row, column), (height, width), (rows, columns), size, trial
-                    )
-                    if seen and _allowed(trial) and trial[2] * trial[5] - trial[3] * trial[4] > _MIN_PLANE**2:
-                        cost = _cost(image, fine, row, column, trial)
-                        if cost < costs[row, column]:
-                            costs[row, column] = cost
-                            best[:] = trial
+                    shapes = (height, width), (rows, columns)
+                    seen = inside and on_plane(lines[plane], (row, column), *shapes, size, trial)
+                    if seen and _allowed(trial, _MIN_SCALE_ON_PLANE):
+                        _keep_better(image, fine, row, column, trial, best, costs)
                 state, u = _random(state)
                 state, v = _random(state)
                 trial[0] = best[0] + u * spread * rows / 2
@@ -248,11 +260,8 @@ def match(
                 trial[5] = sine * tall * best[3] + cosine * wide * best[5]
                 trial[6], trial[7] = best[6], best[7]
                 spread *= 0.5
-                if _allowed(trial):
-                    cost = _cost(image, fine, row, column, trial)
-                    if cost < costs[row, column]:
-                        costs[row, column] = cost
-                        best[:] = trial
+                if _allowed(trial, _MIN_SCALE):
+                    _keep_better(image, fine, row, column, trial, best, costs)
     return matches, costs
 
 

@@ -1,9 +1,9 @@
 r"""Planes that are seen in perspective, and how a patch looks elsewhere on its plane.
 
 Two vanishing points of directions that lie in a plane give the plane's vanishing line l, and l gives the perspective.
-With :math:`w(u) = l_1 u_1 + l_2 u_2 + l_3`, which is proportional to the inverse of the depth, the picture of the plane
-without perspective, up to an affine map, is :math:`R(u) = (u - p) \, w(p) / w(u)`. A patch around p that recurs around t,
-a times as large on the plane, is carried there by :math:`R^{-1}(a R(u) + R(t))`, which is
+With :math:`w(u) = l_1 u_1 + l_2 u_2 + l_3`, which is proportional to the inverse of the depth, the plane without
+perspective, up to an affine map, is :math:`R(u) = (u - p) \, w(p) / w(u)`. A patch around p that recurs around t, a
+times as large on the plane, is carried there by :math:`R^{-1}(a R(u) + R(t))`, which is
 
 .. math:: p + \delta \mapsto t + \frac{A \delta}{1 + q^T \delta}, \qquad
    A = h (I + (t - p) m^T), \quad q = (1 - h) \, m, \quad m = \frac{(l_1, l_2)}{w(p)}, \quad h = a \frac{w(t)}{w(p)}.

@@ -49,7 +49,7 @@ class Search:
     passes: int = 4
     trials: int = 6
     spread: float = 0.08
-    doubt: float = 0.2
+    doubt: float = 0.1
     corrections: int = 10
     perspective: bool = True
 
@@ -91,9 +91,7 @@ def self_exemplars(y: ArrayLike, factor: int, *, search: Search | None = None) -
     return image
 
 
-def _enlarged(
-    image: FloatArray, shape: tuple[int, int], on: Planes, search: Search, *, seed: int
-) -> FloatArray:
+def _enlarged(image: FloatArray, shape: tuple[int, int], on: Planes, search: Search, *, seed: int) -> FloatArray:
     """Enlarge by one step: interpolate, and add details from where the patches recur in the smaller image."""
     height, width = (round(side * side / larger) for side, larger in zip(image.shape, shape, strict=True))
     small = resampled(image, (height, width))

@@ -7,6 +7,7 @@ from plugplay import psnr
 from plugplay.models import SuperResolution
 from plugplay_paper.baselines.back_projection import bicubic, consistent_bicubic
 from plugplay_paper.baselines.patch_match import OVERSAMPLING, RADIUS, match, vote
+from plugplay_paper.baselines.planes import Planes
 from plugplay_paper.baselines.resampling import resampled
 from plugplay_paper.baselines.self_exemplars import Search, self_exemplars
 
@@ -17,6 +18,12 @@ def pair():
     image = resampled(rng.random((6, 7)), (18, 21)).astype(np.float32)
     fine = resampled(rng.random((5, 6)), (OVERSAMPLING * 15, OVERSAMPLING * 17)).astype(np.float32)
     return image, fine
+
+
+def matched(image, fine, passes, trials, seed):
+    """Return matches without planes."""
+    none = Planes.none()
+    return match(image, fine, none.lines, none.support, passes, trials, seed)
 
 
 def sample(fine, row, column):
@@ -34,10 +41,10 @@ def offsets():
 
 def test_costs_are_variances_of_differences(pair):
     image, fine = pair
-    matches, costs = match(image, fine, 2, 4, 0)
+    matches, costs = matched(image, fine, 2, 4, 0)
     height, width = image.shape
     for row, column in [(0, 0), (3, 20), (17, 5), (9, 9)]:
-        t, a = matches[row, column, :2].astype(float), matches[row, column, 2:].reshape(2, 2).astype(float)
+        t, a = matches[row, column, :2].astype(float), matches[row, column, 2:6].reshape(2, 2).astype(float)
         differences = [
             image[(row + i) % height, (column + j) % width] - sample(fine, *(t + a @ (i, j))) for i, j in offsets()
         ]
@@ -46,13 +53,13 @@ def test_costs_are_variances_of_differences(pair):
 
 def test_more_passes_never_make_a_match_worse_and_seeds_repeat(pair):
     image, fine = pair
-    means = [match(image, fine, passes, 4, 0)[1].mean() for passes in (0, 1, 2, 4)]
+    means = [matched(image, fine, passes, 4, 0)[1].mean() for passes in (0, 1, 2, 4)]
     assert means == sorted(means, reverse=True)
     assert means[-1] < 0.5 * means[0]
-    for first, again in zip(match(image, fine, 2, 4, 7), match(image, fine, 2, 4, 7), strict=True):
+    for first, again in zip(matched(image, fine, 2, 4, 7), matched(image, fine, 2, 4, 7), strict=True):
         np.testing.assert_array_equal(first, again)
     # Scales stay within bounds.
-    scales = np.linalg.svd(match(image, fine, 3, 6, 1)[0][..., 2:].reshape(-1, 2, 2), compute_uv=False)
+    scales = np.linalg.svd(matched(image, fine, 3, 6, 1)[0][..., 2:6].reshape(-1, 2, 2), compute_uv=False)
     assert scales.max() < 1.5 * np.sqrt(2)
     assert np.sqrt(scales.prod(axis=1)).min() > 0.7
 
@@ -60,7 +67,7 @@ def test_more_passes_never_make_a_match_worse_and_seeds_repeat(pair):
 def test_votes_are_weighted_means_of_what_matches_bring(pair):
     image, fine = pair
     rng = np.random.default_rng(1)
-    matches, _ = match(image, fine, 1, 4, 0)
+    matches, _ = matched(image, fine, 1, 4, 0)
     height, width = image.shape
     weights = rng.random(image.shape, dtype=np.float32)
     details = rng.standard_normal((OVERSAMPLING * height, OVERSAMPLING * width)).astype(np.float32)
@@ -72,7 +79,7 @@ def test_votes_are_weighted_means_of_what_matches_bring(pair):
         for offset in offsets():
             p = centre + offset
             entry = matches[p[0] % height, p[1] % width].astype(float)
-            source = entry[:2] + entry[2:].reshape(2, 2) @ (place - p)
+            source = entry[:2] + entry[2:6].reshape(2, 2) @ (place - p)
             # From pixels of the other image to pixels of this one.
             source = (source + 0.5) * np.array(image.shape) / (15, 17) - 0.5
             weight = weights[p[0] % height, p[1] % width]
@@ -90,8 +97,8 @@ def test_a_turned_and_scaled_copy_is_found():
     places = (np.mgrid[: OVERSAMPLING * 40, : OVERSAMPLING * 40] + 0.5) / OVERSAMPLING - 0.5
     along = np.tensordot(np.linalg.inv(a).T @ (0.9, 0.35), places, axes=1)
     other = np.sin(along).astype(np.float32)
-    straight = match(image, other, 0, 0, 0)[1]
-    found = match(image, other, 4, 8, 0)[1]
+    straight = matched(image, other, 0, 0, 0)[1]
+    found = matched(image, other, 4, 8, 0)[1]
     inner = (slice(4, -4), slice(4, -4))
     assert np.median(found[inner]) < 0.02 * np.median(straight[inner])
 
