@@ -49,7 +49,7 @@ class Search:
     passes: int = 4
     trials: int = 6
     spread: float = 0.08
-    doubt: float = 0.1
+    doubt: float = 0.2
     corrections: int = 10
     perspective: bool = True
 
