@@ -1,7 +1,7 @@
 """Write the tables of ``docs/reproduce.md``: ``python docs/tools/reproduced_tables.py FOLDER ... --write``.
 
-Each folder is one that ``plugplay reproduce`` wrote, also one of a run that was interrupted; where several have the same
-row of a table, the last folder's is used. Without ``--write`` the tables are printed.
+Each folder is one that ``plugplay reproduce`` wrote, also one of a run that was interrupted; where several have the
+same row of a table, the last folder's is used. Without ``--write`` the tables are printed.
 
 A cell has the mean PSNR over the images and the standard deviation over realisations of the noise, averaged over the
 images; below them the paper's numbers and the difference. Numbers of realisations stand in the headings, or in the
