@@ -2,8 +2,9 @@
 
 A run ends when delta, the change per iteration, reaches the tolerance. Far from the end delta jumps about, but by the
 theorem it is bounded by a multiple of sigma, and sigma falls evenly: over 80 runs (deblurring, super-resolution and
-inpainting of four images with three denoisers) they ended where delta was about a fifth of sigma. Near the end the
-trend of delta itself is the better guide. The forecast goes from one to the other. From the fourth iteration on the
+inpainting of four images with three denoisers), in which sigma fell by 1.15 an iteration, they ended where delta was
+about a fifth of sigma; where it falls faster, delta is larger in proportion. Near the end the trend of delta itself is
+the better guide. The forecast goes from one to the other. From the fourth iteration on the
 iterations left were right within 30 % or one iteration in 96 % of all cases on those runs, and in 95 % on 48 runs with
 four other images and other kernels.
 
@@ -29,13 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["iterations_left", "seconds_left"]
 
-# delta / sigma where runs end.
-LAST_RATIO = 0.2
+# delta / sigma where runs end, for each unit by which the logarithm of sigma falls in an iteration.
+LAST_RATIO = 1.4
 # How many iterations make a trend, and how many the time of the next.
 TREND = 8
 RECENT = 5
 # What an iteration takes beside the denoiser, relative to a call of it with tiny noise.
 MODEL_WORK = 0.35
+# What looking at the result and writing it takes, in the same units.
+LAST_WORK = 1.2
 # The trend of delta counts for half when delta is ten to this power times the tolerance.
 NEAR = 0.3
 
@@ -47,11 +50,12 @@ def seconds_left(history: History, parameters: Parameters) -> float:
     delta, sigma = here.delta.tolist(), here.sigma.tolist()
     # Iterations are as long as their calls of the denoiser, and a part that is always the same.
     spent = [second / _work(value, parameters) for second, value in zip(here.seconds.tolist(), sigma, strict=True)]
-    each = statistics.median(spent[-RECENT:])
+    # The first iteration has to set things up.
+    each = statistics.fmean((spent[1:] or spent)[-RECENT:])
     tol = parameters.tol if level == 0 else COARSE_TOLERANCE * parameters.tol
     left = iterations_left(delta, sigma, tol=tol, max_iter=parameters.max_iter)
     fall = sigma[-1] / sigma[-2] if len(sigma) > 1 else 1.0
-    seconds: float = each * _work_of(left, sigma[-1] * fall, fall, parameters)
+    seconds: float = each * (_work_of(left, sigma[-1] * fall, fall, parameters) + LAST_WORK)
     if level > 0:  # both levels begin with the same sigma
         seconds += each * COARSE_FACTOR**2 * _work_of(full_iterations(sigma[0], parameters), sigma[0], fall, parameters)
     return seconds
@@ -76,7 +80,7 @@ def full_iterations(first_sigma: float, parameters: Parameters) -> float:
     >>> from types import SimpleNamespace
     >>> from plugplay.pnp.schedules import Monotone
     >>> full_iterations(0.2, SimpleNamespace(schedule=Monotone(1e-3, 2.0), tol=1e-3, max_iter=40))
-    12
+    15
     """
     schedule = parameters.schedule
     growth = schedule.next_rho(schedule.rho0, delta=1.0, previous_delta=None) / schedule.rho0
@@ -112,7 +116,7 @@ def iterations_left(delta: Sequence[float], sigma: Sequence[float], *, tol: floa
 def _by_sigma(sigma: Sequence[float], tol: float) -> float | None:
     """Return the iterations until sigma is where runs end; None if it does not fall."""
     fall = math.log(sigma[-2] / sigma[-1])
-    return max(math.log(LAST_RATIO * sigma[-1] / tol) / fall, 0.0) if fall > 1e-6 else None
+    return max(math.log(LAST_RATIO * fall * sigma[-1] / tol) / fall, 0.0) if fall > 1e-6 else None
 
 
 def _by_delta(delta: Sequence[float], tol: float) -> float | None:

@@ -43,7 +43,7 @@ of the samples may take its traces for the image. The seven photographs on which
 0.03, 0.02 and 0.02 dB, single ones up to 0.2. It is there for its time.
 """
 
-SPARSE_EFFORT = 0.6
+SPARSE_EFFORT = 0.9
 """How long a call takes then, relative to one below that sigma."""
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
@@ -221,7 +221,7 @@ class BM3D:
         Examples
         --------
         >>> BM3D(sparse_above=0.05).effort(0.1), BM3D(sparse_above=0.05).effort(0.02)
-        (0.45, 1.0)
+        (0.9, 1.0)
         """
         return SPARSE_EFFORT if self._is_sparse(sigma) else 1.0
 
