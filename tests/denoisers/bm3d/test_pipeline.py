@@ -11,7 +11,7 @@ import pytest
 from oracles import bm3d as oracle
 from plugplay.denoisers.bm3d.canvas import stride_for
 from plugplay.denoisers.bm3d.pipeline import denoise_planes, in_order
-from plugplay.denoisers.bm3d.profiles import MAX_CHESSBOARD_STEP, Profile, Stage, profile_for
+from plugplay.denoisers.bm3d.profiles import MAX_THINNED_STEP, Profile, Stage, profile_for
 
 SMALL = Profile(
     pilot=Stage(step=3, reach=4, group=16, similarity=0.02, noise_share=2.5),
@@ -105,21 +105,23 @@ def test_abandoned_work_is_cancelled_but_for_what_has_begun():
     assert set(begun) <= {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("step", range(1, MAX_CHESSBOARD_STEP + 1))
-def test_a_chessboard_leaves_no_pixel_out(step):
+@pytest.mark.parametrize("thinning", [2, 4])
+@pytest.mark.parametrize("step", range(1, MAX_THINNED_STEP + 1))
+def test_thinning_leaves_no_pixel_out(step, thinning):
     # Every block is alone in its group, so that only reference blocks cover pixels.
     alone = Stage(step=step, reach=4, group=16, similarity=0, noise_share=0, offset=step // 2)
-    board = Profile(pilot=replace(alone, offset=0), final=alone, chessboard=True)
+    thinned = Profile(pilot=replace(alone, offset=0), final=alone, thinning=thinning)
     for height, width in itertools.product((8, 9, 11, 14, 17, 35, 38), (8, 10, 13, 15, 26)):
         planes = np.random.default_rng(0).standard_normal((2, height, width)).astype(np.float32)
-        assert np.isfinite(denoise_planes(planes, np.array([0.1, 0.1]), board, workers=2)).all()
+        assert np.isfinite(denoise_planes(planes, np.array([0.1, 0.1]), thinned, workers=2)).all()
 
 
-def test_a_chessboard_filters_the_first_channel_as_before_and_the_others_less_often(noisy):
+@pytest.mark.parametrize("thinning", [2, 4])
+def test_thinning_filters_the_first_channel_as_before_and_the_others_less_often(noisy, thinning):
     planes = np.stack([noisy, noisy[::-1]]).astype(np.float32)
     every, other = (
-        denoise_planes(planes, np.array([SIGMA, SIGMA]), replace(SMALL, chessboard=chessboard), workers=2)
-        for chessboard in (False, True)
+        denoise_planes(planes, np.array([SIGMA, SIGMA]), replace(SMALL, thinning=share), workers=2)
+        for share in (1, thinning)
     )
     np.testing.assert_array_equal(other[0], every[0])
     assert 0 < np.abs(other[1] - every[1]).max() < 2 * SIGMA

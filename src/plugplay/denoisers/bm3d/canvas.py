@@ -30,7 +30,7 @@ __all__ = [
     "MARGIN",
     "Canvas",
     "Positions",
-    "channels_at",
+    "depths",
     "load_block",
     "reference_positions",
     "store_block",
@@ -138,16 +138,24 @@ def reference_positions(length: int, step: int, offset: int) -> Positions:
     return np.unique([0, *range(offset, last, step), last]).astype(np.int64)
 
 
-@inline
-def channels_at(reference: int, columns: int, channels: int, chessboard: bool) -> int:
-    """Return how many channels are filtered at a reference block: on black squares of a chessboard only the first.
+def depths(canvas: Canvas, rows: Positions, columns: Positions, thinning: int) -> NDArray[np.int32]:
+    """Return how many channels are filtered at each reference block of a strip: all, or the first one only.
 
-    Strips begin with an even row of reference blocks, so that the board goes on from one to the next. The first and the
-    last column are white, because near corners there may be no other block.
+    All are at every block (`thinning` 1), on the white squares of a chessboard (2), or at every other block along both
+    axes (4). Strips begin with an even row of blocks, so that the pattern goes on from one to the next; at the borders,
+    blocks that no other can stand in for have all channels. No pixel is left out if blocks are at most half their
+    width apart.
     """
-    row, column = reference // columns, reference % columns
-    black = (row + column) % 2 == 1 and 0 < column < columns - 1
-    return 1 if chessboard and black else channels
+    if thinning == 1 or canvas.channels == 1:
+        return np.full(rows.size * columns.size, canvas.channels, np.int32)
+    row, column = np.arange(rows.size)[:, None], np.arange(columns.size)[None, :]
+    rightmost = column == columns.size - 1
+    if thinning == 2:
+        every = ((row + column) % 2 == 0) | (column == 0) | rightmost
+    else:
+        lowest = rows[:, None] == canvas.height - BLOCK
+        every = ((row % 2 == 0) | lowest) & ((column % 2 == 0) | rightmost)
+    return np.where(every, canvas.channels, 1).astype(np.int32).ravel()
 
 
 @inline

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
-from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, channels_at, load_block, store_block
+from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, depths, load_block, store_block
 from plugplay.denoisers.bm3d.colouring import coefficient_variances
 from plugplay.denoisers.bm3d.matching import Matches
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
@@ -84,7 +84,7 @@ def hard_threshold(
     variances = coefficient_variances(profile.spectrum, "biorthogonal")
     thresholds, scales = threshold_tables(profile.threshold * sigmas, variances)
     threshold_rows(
-        canvas.flat, canvas.channels, profile.chessboard, canvas.flat.size // canvas.channels,
+        canvas.flat, depths(canvas, rows, columns, profile.thinning), canvas.flat.size // canvas.channels,
         canvas.pitch, canvas.stride,
         rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
         thresholds, scales, kaiser_window(profile.kaiser),
@@ -106,7 +106,7 @@ def wiener(
     variances = coefficient_variances(profile.spectrum, "dct")
     noise, scales = wiener_tables(profile.wiener_noise * sigmas**2, variances)
     wiener_rows(
-        canvas.flat, canvas.channels, profile.chessboard, canvas.flat.size // canvas.channels,
+        canvas.flat, depths(canvas, rows, columns, profile.thinning), canvas.flat.size // canvas.channels,
         canvas.pitch, canvas.stride,
         rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
         noise, scales, kaiser_window(profile.kaiser),
@@ -117,7 +117,7 @@ def wiener(
 
 @kernel
 def threshold_rows(
-    canvas: Floats, channels: int, chessboard: bool, plane: int, pitch: int, stride: int,
+    canvas: Floats, depths: Ints, plane: int, pitch: int, stride: int,
     rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
     thresholds: Floats, scales: Floats, window: Floats,
     sums: Floats, sums_plane: int, sums_origin: int,
@@ -133,7 +133,7 @@ def threshold_rows(
         doublings = log2(copies)
         first = reference * slots
         at = rows[reference // columns.size] + columns[reference % columns.size]
-        for channel in range(channels_at(reference, columns.size, channels, chessboard)):
+        for channel in range(depths[reference]):
             for i in range(count):
                 source = at + channel * plane + offsets[first + i]
                 r0, r1, r2, r3, r4, r5, r6, r7 = load_block(canvas, source, pitch)
@@ -154,7 +154,7 @@ def threshold_rows(
 
 @kernel
 def wiener_rows(
-    canvas: Floats, channels: int, chessboard: bool, plane: int, pitch: int, stride: int,
+    canvas: Floats, depths: Ints, plane: int, pitch: int, stride: int,
     rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
     noise: Floats, scales: Floats, window: Floats,
     sums: Floats, sums_plane: int, sums_origin: int,
@@ -171,7 +171,7 @@ def wiener_rows(
         copies = max(8 // count, 1)
         first = reference * slots
         at = rows[reference // columns.size] + columns[reference % columns.size]
-        for channel in range(channels_at(reference, columns.size, channels, chessboard)):
+        for channel in range(depths[reference]):
             for i in range(count):
                 source = at + channel * plane + offsets[first + i]
                 r0, r1, r2, r3, r4, r5, r6, r7 = load_block(canvas, source, pitch)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
-from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, channels_at, load_block, store_block
+from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, depths, load_block, store_block
 from plugplay.denoisers.bm3d.matching import REACH, Matches
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 from plugplay.denoisers.bm3d.vectors import (
@@ -97,7 +97,7 @@ def principal_wiener(
     sums = Sums.reachable(canvas, rows, REACH)
     noise = np.maximum(profile.principal_noise * sigmas**2, _MIN_NOISE).astype(np.float32)
     principal_rows(
-        canvas.flat, canvas.channels, profile.chessboard, canvas.flat.size // canvas.channels,
+        canvas.flat, depths(canvas, rows, columns, profile.thinning), canvas.flat.size // canvas.channels,
         canvas.pitch, canvas.stride,
         rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
         noise, kaiser_window(profile.kaiser),
@@ -108,7 +108,7 @@ def principal_wiener(
 
 @kernel
 def principal_rows(
-    canvas: Floats, channels: int, chessboard: bool, plane: int, pitch: int, stride: int,
+    canvas: Floats, depths: Ints, plane: int, pitch: int, stride: int,
     rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
     noise: Floats, window: Floats,
     sums: Floats, sums_plane: int, sums_origin: int, block: int,
@@ -132,7 +132,7 @@ def principal_rows(
         count = counts[reference]
         first = reference * GROUP
         at = rows[reference // columns.size] + columns[reference % columns.size]
-        for channel in range(channels_at(reference, columns.size, channels, chessboard)):
+        for channel in range(depths[reference]):
             source = at + channel * plane
             gather_pilot(canvas, source + stride, pitch, offsets, first, count, pilot, mean)
             energy = centre_pilot(pilot, mean, pilot_columns)

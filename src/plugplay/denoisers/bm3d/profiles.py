@@ -13,7 +13,7 @@ Purpose = Literal["denoising", "restoration", "photons"]
 BLOCK = 8
 """Side of a block; the kernels are written for it."""
 
-MAX_CHESSBOARD_STEP = BLOCK // 2
+MAX_THINNED_STEP = BLOCK // 2
 """The largest distance between reference blocks at which every other one still leaves no pixel out."""
 
 
@@ -79,9 +79,9 @@ class Profile:
         The third stage takes it for ``principal_noise * sigma**2``.
     kaiser : float
         Shape parameter of the window that blocks are added up with.
-    chessboard : bool
-        Whether all channels but the first are filtered at every other reference block only, as on the white squares
-        of a chessboard. Steps must be at most `MAX_CHESSBOARD_STEP`.
+    thinning : {1, 2, 4}
+        All channels but the first are filtered at one in so many reference blocks only, if steps are at most
+        `MAX_THINNED_STEP`.
     spectrum : tuple, optional
         Power spectrum of the noise, see `plugplay.denoisers.bm3d.colouring`. None for white noise.
     """
@@ -93,7 +93,7 @@ class Profile:
     wiener_noise: float = 0.9
     principal_noise: float = 1.0
     kaiser: float = 2.0
-    chessboard: bool = False
+    thinning: Literal[1, 2, 4] = 1
     spectrum: tuple[tuple[float, ...], ...] | None = None
 
     def sparser(self) -> Profile:
@@ -107,18 +107,18 @@ class Profile:
         """
         return replace(self, pilot=self.pilot.spread(2), final=self.final.spread(2), principal=None)
 
-    def lighter(self) -> Profile:
-        """Return the profile with reference blocks one pixel further apart, and colours on a chessboard if they can be.
+    def lighter(self, thinning: Literal[2, 4]) -> Profile:
+        """Return the profile with blocks one pixel further apart, and with thinning if they are close enough for it.
 
         Examples
         --------
-        >>> lighter = profile_for("normal", 2, "restoration").lighter()
-        >>> lighter.pilot.step, lighter.final.step, lighter.chessboard
-        (4, 4, True)
+        >>> lighter = profile_for("normal", 2, "restoration").lighter(2)
+        >>> lighter.pilot.step, lighter.final.step, lighter.thinning
+        (4, 4, 2)
         """
         pilot, final = self.pilot.spread(1), self.final.spread(1)
         widest = max(stage.step for stage in (pilot, final, self.principal) if stage is not None)
-        return replace(self, pilot=pilot, final=final, chessboard=widest <= MAX_CHESSBOARD_STEP)
+        return replace(self, pilot=pilot, final=final, thinning=thinning if widest <= MAX_THINNED_STEP else 1)
 
     def serving(self, purpose: Purpose) -> Profile:
         """Return the profile for what is to be removed.
