@@ -11,14 +11,6 @@ from training.dcnn import Trainer, weights_of  # noqa: E402
 from training.decimated import Squares  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def material():
     rng = np.random.default_rng(0)
@@ -30,11 +22,7 @@ def trained(trainer, material, steps):
     return [trainer.take(material) for _ in range(steps)]
 
 
-def flat(trainer):
-    return torch.cat([weight.detach().flatten() for weight in trainer.network.parameters()]).numpy().copy()
-
-
-def test_the_first_steps_are_bit_identical_even_if_interrupted(material, tmp_path):
+def test_the_first_steps_are_bit_identical_even_if_interrupted(material, tmp_path, flat_weights):
     whole = Trainer.new(seed=3, steps=100)
     losses = trained(whole, material, 60)
     again = Trainer.new(seed=3, steps=100)
@@ -42,7 +30,7 @@ def test_the_first_steps_are_bit_identical_even_if_interrupted(material, tmp_pat
     again.save(tmp_path / "dcnn.pt")
     resumed = Trainer.restored(tmp_path / "dcnn.pt")
     assert first + trained(resumed, material, 35) == losses
-    np.testing.assert_array_equal(flat(resumed), flat(whole))
+    np.testing.assert_array_equal(flat_weights(resumed), flat_weights(whole))
     assert losses[0] == 1  # the last layer is zero: interpolation
     assert np.mean(losses[-10:]) < 0.98
     assert losses[:5] != trained(Trainer.new(seed=4, steps=100), material, 5)

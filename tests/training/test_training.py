@@ -13,15 +13,6 @@ from training.pilots import drawn  # noqa: E402
 from training.train import Curve, Trainer, loss_of  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Steps on tiny patches take far longer with threads that wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def pairs():
     rng = np.random.default_rng(0)
@@ -35,30 +26,25 @@ def patches(pairs):
     return Patches([pairs[0]], seed=3, size=16, count=2)
 
 
-def weights(trainer):
-    return torch.cat([weight.detach().flatten() for weight in trainer.network.parameters()]).numpy().copy()
-
-
 def trained(trainer, patches, steps):
-    losses = [trainer.take(patches.batch(trainer.step)) for _ in range(steps)]
-    return losses, weights(trainer)
+    return [trainer.take(patches.batch(trainer.step)) for _ in range(steps)]
 
 
-def test_the_first_hundred_steps_are_bit_identical_even_if_interrupted(patches, tmp_path):
-    losses, expected = trained(Trainer.new(3), patches, 100)
+def test_the_first_hundred_steps_are_bit_identical_even_if_interrupted(patches, tmp_path, flat_weights):
+    whole = Trainer.new(3)
+    losses = trained(whole, patches, 100)
     again = Trainer.new(3)
-    first, _ = trained(again, patches, 60)
+    first = trained(again, patches, 60)
     again.save(tmp_path / "net.pt")
     other = Trainer.new(4)
     other.restore(tmp_path / "net.pt")
-    second, found = trained(other, patches, 40)
-    assert first + second == losses
-    np.testing.assert_array_equal(found, expected)
+    assert first + trained(other, patches, 40) == losses
+    np.testing.assert_array_equal(flat_weights(other), flat_weights(whole))
     assert np.mean(losses[-20:]) < np.mean(losses[:20])
 
 
-def test_another_seed_is_another_run(patches):
-    assert not np.array_equal(weights(Trainer.new(3)), weights(Trainer.new(4)))
+def test_another_seed_is_another_run(patches, flat_weights):
+    assert not np.array_equal(flat_weights(Trainer.new(3)), flat_weights(Trainer.new(4)))
     other = Patches(patches.pairs, seed=4, size=16, count=2)
     assert not np.array_equal(other.batch(0).rest, patches.batch(0).rest)
 

@@ -12,17 +12,15 @@ interpolation lacks. The weights here are trained by ``training/dcnn.py``, one s
 from __future__ import annotations
 
 import functools
-import io
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from plugplay_paper.arrays import FloatArray, frozen
+from plugplay_paper.arrays import FloatArray
+from plugplay_paper.baselines import stored_weights
 from plugplay_paper.baselines.back_projection import bicubic, check_gray
-from plugplay_paper.files import write_atomically
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -32,7 +30,6 @@ __all__ = ["FACTORS", "Weights", "convolutional_network", "enlarged", "save", "t
 #: Factors that a network was trained for.
 FACTORS = (2, 4)
 
-_FOLDER = Path(__file__).parent / "weights"
 # Pixels that are computed together: few enough for the layers between to stay in the cache.
 _CHUNK = 4096
 
@@ -110,17 +107,13 @@ def _correlated(maps: FloatArray, filters: FloatArray, bias: FloatArray) -> Floa
 @functools.cache
 def trained_weights(factor: int) -> Weights:
     """Return the weights that come with the package."""
-    with np.load(_file(factor), allow_pickle=False) as stored:
-        return Weights(*(frozen(stored[field.name]) for field in fields(Weights)))
+    return Weights(**stored_weights.read(_name(factor)))
 
 
 def save(weights: Weights, factor: int) -> None:
     """Write the weights to where `trained_weights` reads them."""
-    arrays: dict[str, Any] = {field.name: getattr(weights, field.name) for field in fields(Weights)}
-    encoded = io.BytesIO()
-    np.savez(encoded, **arrays)
-    write_atomically(_file(factor), encoded.getvalue())
+    stored_weights.write(_name(factor), vars(weights))
 
 
-def _file(factor: int) -> Path:
-    return _FOLDER / f"dcnn-x{factor}.npz"
+def _name(factor: int) -> str:
+    return f"dcnn-x{factor}"

@@ -9,19 +9,17 @@ trained by ``training/spsr.py``; back-projection after each makes the result agr
 from __future__ import annotations
 
 import functools
-import io
 from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plugplay_paper.arrays import FloatArray, frozen
+from plugplay_paper.baselines import stored_weights
 from plugplay_paper.baselines.back_projection import back_project, check_gray, consistent_bicubic
 from plugplay_paper.baselines.patches import average_patches, patches
 from plugplay_paper.baselines.prediction import Level
-from plugplay_paper.files import write_atomically
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,8 +32,6 @@ FACTORS = (2, 4)
 STEP = 2
 #: Cells of 2 x 2 pixels along each side of the patches that details are predicted from.
 SIDE = 5
-
-_FOLDER = Path(__file__).parent / "weights"
 
 
 def statistical_prediction(y: ArrayLike, factor: int) -> FloatArray:
@@ -87,25 +83,23 @@ def predicted(image: FloatArray, level: Level) -> FloatArray:
 @functools.cache
 def trained_levels(reached: int) -> tuple[Level, ...]:
     """Return the levels of the step to `reached` that come with the package, in single precision."""
-    with np.load(_file(reached), allow_pickle=False) as stored:
-        count = 1 + max(int(name.rpartition(" ")[2]) for name in stored)
-        return tuple(
-            Level(*(frozen(stored[f"{field.name} {number}"].astype(np.float32)) for field in fields(Level)))
-            for number in range(count)
-        )
+    stored = stored_weights.read(_name(reached))
+    count = 1 + max(int(name.rpartition(" ")[2]) for name in stored)
+    return tuple(
+        Level(*(frozen(stored[f"{field.name} {number}"].astype(np.float32)) for field in fields(Level)))
+        for number in range(count)
+    )
 
 
 def save(levels: Sequence[Level], reached: int) -> None:
     """Write levels, in half precision, to where `trained_levels` reads them."""
-    arrays: dict[str, Any] = {
+    arrays = {
         f"{field.name} {number}": getattr(level, field.name).astype(np.float16)
         for number, level in enumerate(levels)
         for field in fields(Level)
     }
-    encoded = io.BytesIO()
-    np.savez_compressed(encoded, **arrays)
-    write_atomically(_file(reached), encoded.getvalue())
+    stored_weights.write(_name(reached), arrays)
 
 
-def _file(reached: int) -> Path:
-    return _FOLDER / f"spsr-x{reached}.npz"
+def _name(reached: int) -> str:
+    return f"spsr-x{reached}"
