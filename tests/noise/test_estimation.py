@@ -217,3 +217,44 @@ def test_scale_does_not_matter():
     found, scaled = estimate_noise(y), estimate_noise(1024 * y)
     assert scaled.sigma == pytest.approx(1024 * found.sigma, rel=1e-9)
     assert scaled.uncertainty == pytest.approx(1024 * found.uncertainty, rel=1e-6)
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_a_few_missing_pixels_do_not_hide_flat_places(channels):
+    """Single pixels are missing, so that hardly any block is whole; over texture, planes are no good fit."""
+    rng = np.random.default_rng(5)
+    coins = data.coins()[100:228, 60:188] / 255
+    clean = np.broadcast_to(coins.reshape(*coins.shape, *[1] * len(channels)), (*coins.shape, *channels))
+    y = clean + 10 / 255 * rng.normal(size=clean.shape)
+    mask = rng.random(coins.shape) < 0.9
+    estimate = estimate_noise(np.where(mask.reshape(clean.shape[:2] + (1,) * len(channels)), y, np.nan), mask=mask)
+    assert estimate.sigma == pytest.approx(10 / 255, rel=0.1)
+
+
+@pytest.mark.parametrize("quality", [92, 95])
+@pytest.mark.parametrize("noise", [0.5 / 255, 5 / 255])
+def test_the_grid_of_a_jpeg_file_is_seen_in_small_and_blurred_crops(quality, noise):
+    rng = np.random.default_rng(6)
+    sharp = data.astronaut()[40:168, 160:288] / 255
+    clean = gaussian_filter(sharp, (2, 2, 0))
+    stored = np.round(255 * np.clip(clean + noise * rng.normal(size=clean.shape), 0, 1)).astype(np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(stored).save(file, "jpeg", quality=quality)
+    read = np.asarray(Image.open(file))
+    for corner in ((0, 0), (3, 5)):
+        part = read[corner[0] :, corner[1] :] / 255
+        assert estimate_noise(part).compressed
+        assert not estimate_noise(stored[corner[0] :, corner[1] :] / 255).compressed
+
+
+def test_what_a_colour_jpeg_hides_is_uncertain():
+    rng = np.random.default_rng(7)
+    clean = gaussian_filter(data.astronaut()[:192, :192] / 255, (1, 1, 0))
+    noisy = np.clip(clean + 2 / 255 * rng.normal(size=clean.shape), 0, 1)
+    file = io.BytesIO()
+    Image.fromarray(np.round(255 * noisy).astype(np.uint8)).save(file, "jpeg", quality=90)
+    read = np.asarray(Image.open(file)) / 255
+    truth = float(np.sqrt(np.mean(np.square(read - clean))))
+    estimate = estimate_noise(read)
+    assert abs(estimate.sigma - truth) < 2 * estimate.uncertainty
+    assert "JPEG" in estimate.reasons

@@ -32,6 +32,9 @@ _WHITE_RATIO = 1.3
 # JPEG rounds chroma away before luminance; the noise of the channels is then at least this part of the luminance's.
 _MIN_OF_LUMINANCE = 0.65
 _JPEG_DOUBT = 0.2
+# Colour files of quality 90 to 95 hide up to so much noise, in steps of the pixels' values: what is rounded to zero in
+# flat places shows nothing. Where more is seen, nothing is hidden.
+_HIDDEN, _SHOWN = 2.0, 3.0
 _GROWTH_DOUBT = 0.05
 _MANY_CLIPPED = 0.5
 _CERTAIN = 0.1
@@ -49,6 +52,8 @@ class NoiseEstimate:
         Its standard error; infinite if nothing could be measured.
     reasons : tuple of str
         Why it is uncertain, in a few words each; empty if the standard error is below a tenth.
+    compressed : bool
+        Whether the image shows the grid of a JPEG file.
 
     Examples
     --------
@@ -59,6 +64,7 @@ class NoiseEstimate:
     sigma: float
     uncertainty: float
     reasons: tuple[str, ...] = ()
+    compressed: bool = False
 
     @property
     def upper(self) -> float:
@@ -126,12 +132,14 @@ def estimate_noise(
     if found is None:
         return NoiseEstimate(0.0, math.inf, ("too few pixels",))
     sigma, relative, reasons = found
-    uncertainty = relative * sigma
+    uncertainty, compressed = relative * sigma, "JPEG" in reasons
+    if compressed and stack.shape[-1] == 3:
+        uncertainty = math.hypot(uncertainty, _HIDDEN * max(0.0, step - sigma / _SHOWN))
     if sigma < floor:
         # Noise below half a step may vanish in the rounding altogether.
         sigma, uncertainty, reasons = floor, max(uncertainty, floor), (*reasons, "rounding")
     uncertain = uncertainty > _CERTAIN * sigma
-    return NoiseEstimate(sigma, uncertainty, tuple(dict.fromkeys(reasons)) if uncertain else ())
+    return NoiseEstimate(sigma, uncertainty, tuple(dict.fromkeys(reasons)) if uncertain else (), compressed)
 
 
 def measure_planes(blocks: Blocks) -> tuple[list[Plane], float, bool] | None:

@@ -69,9 +69,7 @@ def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: in
     # too low or more, which is half of the error that they state.
     margin = 0.0 if "texture or coloured noise" in estimate.reasons else 0.5 * estimate.uncertainty
     took = COMPRESSED_COLOUR if y.ndim > spatial_ndim else COMPRESSED_GRAY
-    return FoundNoise(
-        _safe(estimate), estimate.uncertainty, margin=margin, compression=took * ("JPEG" in estimate.reasons)
-    )
+    return FoundNoise(_safe(estimate), estimate.uncertainty, margin=margin, compression=took * estimate.compressed)
 
 
 def find_coloured_noise(y: FloatArray, *, mask: BoolArray | None = None) -> FoundNoise | None:
@@ -99,6 +97,6 @@ def _safe(estimate: NoiseEstimate) -> float:
     """Return a noise level that is hardly too low: compression hides noise, but not what it did to the image."""
     if not math.isfinite(estimate.uncertainty):
         return UNKNOWN_NOISE
-    if estimate.uncertainty > MEANINGLESS * estimate.sigma:  # detail everywhere, or hardly any pixels
-        return min(estimate.sigma, UNKNOWN_NOISE)
-    return estimate.sigma + estimate.uncertainty * ("JPEG" in estimate.reasons)
+    level = estimate.sigma + min(estimate.uncertainty, estimate.sigma) * estimate.compressed
+    # Detail everywhere, or hardly any pixels.
+    return min(level, UNKNOWN_NOISE) if estimate.uncertainty > MEANINGLESS * estimate.sigma else level
