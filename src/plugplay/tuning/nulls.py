@@ -12,6 +12,11 @@ exceeds the estimate from flat blocks and patches
   is the same in all channels, so that their sum is looked at;
 * where the kernel is not the right one: its zeros are not those of the data. Neither the size of the residual nor its
   whiteness shows that, because what a wrong kernel does to the data can be explained by ringing in the image.
+
+A narrow kernel that is shifted by half a pixel has its only zeros at the highest frequencies, in a band too narrow for
+that. There the power of the data is compared with the noise directly. What exceeds it is inverted without bounds: it
+takes `EDGE_HARM` times its standard deviation of white noise to keep it out of the image (found on camera, motorcycle
+and chelsea).
 """
 
 from __future__ import annotations
@@ -42,6 +47,10 @@ HARM = 1.5
 # Large images are looked at in windows of this side, so many along each axis.
 WINDOW, WINDOWS = 512, 2
 MIN_FREQUENCIES = 20  # of those that are not each other's negative
+# A narrow kernel leaves so much of the power below one frequency, and hardly any above another. Of six images with
+# noise 0.5 and 2/255, t was 0.8 to 1.26 times the noise with right kernels of that kind, but 1.9 on a bridge of lines.
+NARROW, NARROW_BELOW = 0.05, 0.3
+EDGE, EDGE_ABOVE, EDGE_EXCESS, EDGE_HARM = 0.005, 0.42, 1.1, 3.0
 MAX_ROUNDS = 6
 
 
@@ -71,6 +80,9 @@ def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
         return None
     spectra = _spectra(images, traits.spectrum)
     assumed = max(noise, MIN_NOISE)
+    edge = _level_at_edge(spectra[0], side, traits.spectrum)
+    if edge > EDGE_EXCESS * assumed:
+        return math.hypot(assumed, EDGE_HARM * math.sqrt(edge**2 - assumed**2))
     if _level(*spectra, assumed, NOTHING) < MIN_EXCESS * assumed:
         return None
     return HARM * _level(*spectra, assumed, HARDLY_ANYTHING)
@@ -117,6 +129,18 @@ def _spectra(
 def _power(values: NDArray[np.float64], shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
     found: NDArray[np.float64] = np.square(np.abs(scipy.fft.rfftn(values, shape)))
     return found
+
+
+def _level_at_edge(power: NDArray[np.float64], shape: tuple[int, ...], spectrum: NDArray[np.complex128]) -> float:
+    """Return t at the highest frequencies, if a kernel is narrow and yet leaves nothing there; else 0."""
+    passed = _power(scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real), shape)
+    highest = scipy.fft.rfftfreq(shape[-1])
+    for n in shape[-2::-1]:
+        highest = np.maximum.outer(np.abs(scipy.fft.fftfreq(n)), highest)
+    empty = (passed < EDGE) & (highest > EDGE_ABOVE)
+    if np.count_nonzero(empty) < MIN_FREQUENCIES or float(passed[highest < NARROW_BELOW].min()) < NARROW:
+        return 0.0
+    return math.sqrt(float(np.mean(power[empty])))
 
 
 def _level(
