@@ -79,7 +79,8 @@ MAX_DUAL_PER_MOVE = 2.0
 # Where the multiplier tells most: between these shares of the first sigma. Later, saturated places raise it in sound
 # runs too.
 TELLING = (0.21, 0.58)
-MIN_NOISINESS = 3.0
+# In units of the assumed noise; and the least of all, as photographs have grain of their own (a page 2.6/255, fur 5).
+MIN_NOISINESS, MIN_NOISE_LEFT = 3.0, 4 / 255
 MIN_CLEANING = 2.0
 
 
@@ -173,7 +174,7 @@ class Watch:
             return Suggestion(self._more() * assumed, "ringing")
         if self.invents(state.image):  # by small steps at first: some of it may be detail that the noise hides
             return Suggestion(self._more() * assumed, "structure")
-        if "noise" not in refuted and noisiness(state.image) > MIN_NOISINESS * assumed:
+        if "noise" not in refuted and noisiness(state.image) > max(MIN_NOISINESS * assumed, MIN_NOISE_LEFT):
             return Suggestion(RAISE * assumed, "noise")
         if "excess" not in refuted and self.noise == self.first_noise and left < MAX_EXCESS_RESIDUAL * assumed:
             weak = self._weak_residual(x)
