@@ -64,6 +64,18 @@ def test_more_missing_pixels_ask_for_a_stronger_first_step():
     assert sigmas[0] < sigmas[-1]
 
 
+def test_the_inside_of_wide_holes_keeps_its_first_guess():
+    rng = np.random.default_rng(0)
+    lines, wide = np.ones((2, 64, 64), bool)
+    lines[:, ::9] = lines[:, 1::9] = False
+    wide[20:50, 20:45] = False
+    assert first_sigma(choose(pp.models.Inpainting(wide), 0.01)) < 0.6 * first_sigma(
+        choose(pp.models.Inpainting(lines), 0.01)
+    )
+    scattered = pp.models.Inpainting(rng.random((64, 64)) < 0.2)
+    assert first_sigma(choose(scattered, 0.01)) > first_sigma(choose(pp.models.Inpainting(wide), 0.01))
+
+
 def test_holes_begin_from_a_spline_and_ask_for_no_strong_first_step():
     rng = np.random.default_rng(0)
     few, many = (pp.models.Inpainting(rng.random((64, 64)) < share) for share in (0.02, 0.9))

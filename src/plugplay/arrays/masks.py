@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
+from scipy.ndimage import distance_transform_edt, maximum_filter
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_finite
 
-__all__ = ["fill_from_nearest", "hardly_observed", "mask_for", "observed_values"]
+__all__ = ["fill_from_nearest", "hardly_observed", "mask_for", "observed_values", "share_inside"]
 
 # A mask with fewer observed pixels than this share is questioned.
 MIN_OBSERVED = 0.1
@@ -27,6 +27,22 @@ def hardly_observed(mask: BoolArray) -> tuple[str, ...]:
     # Never 100: something was observed.
     missing = min(round(100 * (1 - share)), 99)
     return (f"{missing} % of the pixels are missing by the mask; True, or white, means observed: is it inverted?",)
+
+
+def share_inside(mask: BoolArray, spatial_ndim: int, reach: int) -> float:
+    """Return the share of missing pixels with nothing observed within `reach` pixels along each axis.
+
+    Examples
+    --------
+    >>> mask = np.ones((32, 32), bool)
+    >>> mask[10:20, 10:20] = False
+    >>> share_inside(mask, 2, 4)
+    0.04
+    """
+    seen = mask if mask.ndim == spatial_ndim else mask.any(axis=-1)
+    missing = int(np.count_nonzero(~seen))
+    inside = int(np.count_nonzero(~maximum_filter(seen, 2 * reach + 1)))
+    return inside / missing if missing else 0.0
 
 
 def mask_for(image: FloatArray, mask: BoolArray) -> BoolArray:
