@@ -14,26 +14,20 @@ import scipy.fft
 
 from plugplay import posing, watching
 from plugplay.arrays.axes import Axes
-from plugplay.arrays.checks import (
-    FloatArray,
-    check_integer,
-    check_number,
-    check_spatial_ndim,
-    check_workers,
-    numeric_array,
-)
+from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
 from plugplay.arrays.observation import Conversion
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
 from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_plain
 from plugplay.metrics import psnr
 from plugplay.models import description
 from plugplay.noise.growing import PoissonGaussian, corrected, with_correction
+from plugplay.pnp.denoise_first import DenoiseFirst
 from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.tuning.doubts import doubts
-from plugplay.tuning.rules import Case, choose, leaves_nearly_white_noise, leaves_white_noise
+from plugplay.tuning.rules import Case, choose, denoises_first, leaves_nearly_white_noise, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
 from plugplay.tuning.watch import MAX_RERUNS, Sign, Suggestion, Watch
 
@@ -42,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from plugplay.arrays.checks import FloatArray
     from plugplay.arrays.scale import Scale
     from plugplay.models.base import DataTerm, Model
     from plugplay.models.operators.reshaping import Reshaping
@@ -338,13 +333,17 @@ def prepare(
     problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
     level, described = problem.level, problem.noise
     threads, way = check_workers(workers), get_iteration(iteration)
-    single = schedule is None and start is None and way.name == "admm" and leaves_white_noise(traits, level)
+    free = schedule is None and start is None and way.name == "admm"
+    single = free and leaves_white_noise(traits)
     # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
     watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
     found = watching.suspicion(unit, model, traits, problem, noise, scale, reshape=reshaping is None, watched=watched)
     data_term = problem.data_term if found.model is model else found.model.data_term(unit)
     model, traits = found.model, found.traits
-    white = single or (isinstance(described, float) and leaves_nearly_white_noise(traits, level))
+    uniform = isinstance(described, float) and description.possible_range_of(data_term) is None
+    if free and not squares and max_iter is None and uniform and denoises_first(traits, level):
+        way = DenoiseFirst(model)
+    white = single or way.name == DenoiseFirst.name or (uniform and leaves_nearly_white_noise(traits, level))
     left = replace(traits, leaves="white" if white else traits.leaves, noise=level, noise_spectrum=problem.spectrum)
     method = prepare_denoiser(denoiser, left, threads)
     usual = watched and way.name == "admm" and schedule is None and max_iter is None

@@ -29,6 +29,7 @@ from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
 from plugplay.tuning.rules import noise_behind
+from plugplay.tuning.texture import without_texture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -244,7 +245,12 @@ def _found(y: FloatArray, traits: Traits, scale: Scale) -> FoundNoise:
     """Find the noise that was not given."""
     numbers = numbers_of(y, scale)
     coloured = find_coloured_noise(numbers) if _leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
-    return coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+    found = coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+    if traits.decimation == 1:
+        return found
+    # `noise_behind` knows how uncertain that is.
+    whole = traits.spatial_ndim == 2 and traits.observed is None
+    return replace(found, level=without_texture(numbers, found.measured) if whole else found.measured)
 
 
 def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:

@@ -50,12 +50,18 @@ def test_lambda_follows_the_operator():
 
 
 def test_hardly_any_blur_is_left_alone():
-    """One denoising, unless the noise is so low that even a little blur shows; a shift is no small blur."""
-    narrow = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=0.3))
-    assert choose(narrow, 0.04).max_iter == 1
-    assert choose(narrow, 0.0005).max_iter > 1
-    shifted = pp.models.Deblurring(np.roll(pp.kernels.gaussian(5, sigma=0.3), 1, axis=0))
-    assert choose(shifted, 0.04).max_iter > 1
+    """One denoising, and a step that changes nothing unless the noise is so low that even a little blur shows."""
+    narrow = pp.kernels.gaussian(5, sigma=0.3)
+    noisy, clean, shifted = (
+        choose(pp.models.Deblurring(kernel), noise, iteration="denoise-first")
+        for kernel, noise in ((narrow, 0.04), (narrow, 0.0005), (np.roll(narrow, 1, axis=0), 0.04))
+    )
+    for choice, noise in ((noisy, 0.04), (clean, 0.0005), (shifted, 0.04)):
+        assert choice.max_iter == 1
+        assert first_sigma(choice) == pytest.approx(noise)
+    assert noisy.schedule.rho0 > 10
+    assert clean.schedule.rho0 < 0.1
+    assert shifted.schedule.rho0 < 0.1  # a shift is no small blur
 
 
 def test_more_missing_pixels_ask_for_a_stronger_first_step():

@@ -44,6 +44,8 @@ class FoundNoise:
         By how much the noise may well be above the level.
     compression : float
         What compression probably took, if it was compressed: where a blur is inverted, that is noise, too.
+    measured : float
+        What was measured, however uncertain; `level` is below it where it says little.
     """
 
     level: float
@@ -51,6 +53,7 @@ class FoundNoise:
     coloured: ColouredNoise | None = None
     margin: float = 0.0
     compression: float = 0.0
+    measured: float = 0.0
 
 
 def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: int = 2) -> FoundNoise:
@@ -69,7 +72,14 @@ def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: in
     # too low or more, which is half of the error that they state.
     margin = 0.0 if "texture or coloured noise" in estimate.reasons else 0.5 * estimate.uncertainty
     took = COMPRESSED_COLOUR if y.ndim > spatial_ndim else COMPRESSED_GRAY
-    return FoundNoise(_safe(estimate), estimate.uncertainty, margin=margin, compression=took * estimate.compressed)
+    level = _safe(estimate)
+    return FoundNoise(
+        level,
+        estimate.uncertainty,
+        margin=margin,
+        compression=took * estimate.compressed,
+        measured=max(level, estimate.sigma),
+    )
 
 
 def find_coloured_noise(y: FloatArray, *, mask: BoolArray | None = None) -> FoundNoise | None:

@@ -8,6 +8,7 @@ import pytest
 from plugplay.denoisers import BM3D
 from plugplay.denoisers.bm3d.denoiser import LIFETIME, MIN_THIRD_SIGMA, NOISE_CHANGE, Memory
 from plugplay.denoisers.bm3d.profiles import profile_for
+from plugplay.traits import Traits
 
 
 def noise_image(seed, shape=(40, 50)):
@@ -123,3 +124,33 @@ def test_what_progress_raises_ends_the_call_and_leaves_the_session_usable(shape,
     assert threading.active_count() == threads
     # Nothing of the call that was ended is left in the groups.
     np.testing.assert_array_equal(session(other, 0.2), BM3D(workers=workers)(other, 0.2))
+
+
+def test_a_third_stage_joins_the_groups_that_are_there():
+    """Below `third_below` the calls of a session have a third stage; the first two keep their grids and groups."""
+    image, third, two = noise_image(3), BM3D(sparse_above=0.15, third_below=0.15), BM3D(sparse_above=0.0)
+    session = third.session()
+    sparse = two.session()
+    np.testing.assert_array_equal(session(image, 0.2), sparse(image, 0.2))
+    assert not np.array_equal(session(image, 0.14), sparse(image, 0.14))
+    memory, profile = Memory(), third._profile(0.2, in_session=True)
+    groups = memory.groups_for(0.2, profile)
+    with_third = third._profile(0.14, in_session=True)
+    assert with_third.principal is not None
+    assert profile.principal is None
+    assert memory.groups_for(0.14, with_third) is groups
+    # Outside of a session, and for a noise that it cannot improve, there are two stages on the usual grid.
+    np.testing.assert_array_equal(third(image, 0.14), BM3D()(image, 0.14))
+    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True) == profile_for("normal", 2, "denoising")
+
+
+@pytest.mark.parametrize("noise", [0.5 / 255, 5 / 255])
+def test_super_resolution_has_the_third_stage_from_some_sigma_on(noise):
+    traits = Traits(leaves="coloured", unknowns_per_sample=4.0, decimation=2.0, noise=noise)
+    prepared = BM3D().prepared(traits, 1)
+    assert prepared.third_below is not None
+    assert prepared.effort(0.03) > 1 >= prepared.effort(0.5)
+    assert (prepared.sparse_above is None) is (noise < 1 / 255)
+    # Two stages that were asked for stay two, and so do those of a deblurring.
+    assert BM3D(stages=2).prepared(traits, 1).third_below is None
+    assert BM3D().prepared(Traits(leaves="coloured", noise=noise), 1).third_below is None
