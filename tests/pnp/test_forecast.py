@@ -16,7 +16,8 @@ def test_iterations_left_on_other_images():
         "shrunk": pp.models.SuperResolution(2, pp.kernels.gaussian(7, sigma=1.2)),
     }
     right = []
-    for image in (data.brick()[:64, :64] / 255, data.text()[60:124, 60:124] / 255):
+    images = data.brick()[:64, :64], data.text()[60:124, 60:124], data.moon()[200:264, 200:264]
+    for image in (image / 255 for image in images):
         for model in problems.values():
             y = model.simulate(image, noise=0.02, rng=0)
             result = pp.restore(y, model, denoiser="tv", noise=0.02)

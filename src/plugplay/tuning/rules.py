@@ -290,7 +290,7 @@ def denoises_first(traits: Traits, noise: float) -> bool:
     [True, True, False]
     """
     h = _spectrum_of_blur(traits)
-    if h is None:
+    if h is None or not np.all(h.real > 0):  # what turns a frequency round is no mild blur
         return False
     rho = rho_after_denoising(h, noise)
     gain = np.abs((h.conj() + rho) / (np.square(np.abs(h)) + rho))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.denoisers.bm3d import BM3D
+from plugplay.denoisers.registry import get
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
@@ -61,5 +61,6 @@ def without_texture(y: FloatArray, estimate: float, *, workers: int | None = Non
     part = y[tuple(slice((n - min(n, MAX_SIDE)) // 2, (n + min(n, MAX_SIDE)) // 2) for n in y.shape[:2])]
     if part.ndim == 3:  # the noise of a sum over a root is that of one channel
         part = np.asarray(part.sum(axis=2) / math.sqrt(part.shape[2]), part.dtype)
-    taken = float(np.std(part - BM3D(stages=2, workers=workers)(part, estimate))) / estimate
+    denoise = get("bm3d", stages=2, workers=workers)
+    taken = float(np.std(part - denoise(part, estimate))) / estimate
     return max(estimate * min(SLOPE * taken - SHIFT, 1.0), HARMLESS)

@@ -133,15 +133,27 @@ def test_a_third_stage_joins_the_groups_that_are_there():
     sparse = two.session()
     np.testing.assert_array_equal(session(image, 0.2), sparse(image, 0.2))
     assert not np.array_equal(session(image, 0.14), sparse(image, 0.14))
-    memory, profile = Memory(), third._profile(0.2, in_session=True)
+    memory, profile = Memory(), third._profile(0.2, in_session=True, colour=False)
     groups = memory.groups_for(0.2, profile)
-    with_third = third._profile(0.14, in_session=True)
+    with_third = third._profile(0.14, in_session=True, colour=False)
     assert with_third.principal is not None
     assert profile.principal is None
     assert memory.groups_for(0.14, with_third) is groups
-    # Outside of a session, and for a noise that it cannot improve, there are two stages on the usual grid.
+    # Outside of a session there are two stages on the usual grid, and two for a noise that a third cannot improve.
     np.testing.assert_array_equal(third(image, 0.14), BM3D()(image, 0.14))
-    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True) == profile_for("normal", 2, "denoising")
+    lighter = profile_for("normal", 2, "denoising").lighter(2)
+    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True, colour=False) == lighter
+
+
+def test_colours_are_thinned_out_where_no_third_stage_follows():
+    blurred = BM3D(sparse_above=0.15)
+    profiles = [blurred._profile(sigma, in_session=True, colour=True) for sigma in (0.2, 0.1)]
+    assert [(profile.pilot.step, profile.final.step, profile.thinning) for profile in profiles] == [
+        (4, 4, 4),
+        (4, 4, 2),
+    ]
+    assert blurred._profile(0.2, in_session=True, colour=False) == profile_for("normal", 2, "denoising").sparser()
+    assert blurred._profile(0.2, in_session=False, colour=True) == profile_for("normal", 2, "denoising")
 
 
 @pytest.mark.parametrize("noise", [0.5 / 255, 5 / 255])
