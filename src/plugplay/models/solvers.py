@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -134,6 +134,20 @@ def conjugate_gradients(
     return Solution(w, iterations, norm / size if size else 0.0, norm <= goal, residual)
 
 
+class Told(Protocol):
+    """What a solver tells of a solution."""
+
+    @property
+    def residual(self) -> float:
+        """Norm of the residual relative to that of the right-hand side."""
+        ...
+
+    @property
+    def converged(self) -> bool:
+        """Whether it is as small as was asked for."""
+        ...
+
+
 class StepLog:
     """How the iterative steps of one restoration went, told as a warning if some did not converge.
 
@@ -148,7 +162,7 @@ class StepLog:
         self._steps = self._failed = 0
         self._worst = 0.0
 
-    def record(self, *solutions: Solution) -> None:
+    def record(self, *solutions: Told) -> None:
         """Add one step, which may have taken several solutions, one for each channel."""
         self._steps += 1
         self._failed += not all(solution.converged for solution in solutions)

@@ -16,7 +16,7 @@ from plugplay.models.base import check_step
 from plugplay.models.likelihoods.gaussian import LeastSquares
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.polyphase import SampledBlur
-from plugplay.models.solvers import Solution, StepLog, conjugate_gradients
+from plugplay.models.solvers import StepLog, conjugate_gradients
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +76,7 @@ class MaskedTerm(LeastSquares):
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to a relative residual of 1e-6."""
         rho = check_step(v, rho, self.shape)
-        return self._exact.step(v, rho, None, RELATIVE_RESIDUAL)[0]
+        return self._exact.step(v, rho, RELATIVE_RESIDUAL)[0]
 
     def session(self, rtol: float = RELATIVE_RESIDUAL) -> MaskedTermSession:
         """Return this data term with a memory, so that each step starts from the previous one's solution.
@@ -135,19 +135,26 @@ class MaskedTerm(LeastSquares):
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
-    """A guess of w, and M G Gᵀ M w if it is known, as after a step: it takes two transforms to compute."""
+class ChannelStep:
+    """What is behind the step of one channel, and how it was found.
+
+    Attributes
+    ----------
+    w : array
+        The solution of the small system.
+    seen : array
+        M G Gᵀ M w, which would take two transforms to compute.
+    fidelity : float
+        f at the step.
+    residual, converged
+        As in `Solution`.
+    """
 
     w: FloatArray
-    seen: FloatArray | None = None
-
-    def channel(self, index: int) -> Guess:
-        """Return the guess for one channel."""
-        return Guess(self.w[..., index], None if self.seen is None else self.seen[..., index])
-
-    def scaled(self, factor: np.floating[Any]) -> Guess:
-        """Return the guess times a factor."""
-        return Guess(factor * self.w, None if self.seen is None else factor * self.seen)
+    seen: FloatArray
+    fidelity: float
+    residual: float
+    converged: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,30 +200,60 @@ class MaskedSystem:
         return self._cropped(self.blur.adjoint(self.padding.embed(samples.astype(self.y.dtype, copy=False))))
 
     def step(
-        self, v: FloatArray, rho: float, guess: Guess | None, rtol: float, variances: FloatArray | None = None
-    ) -> tuple[FloatArray, Guess, list[Solution]]:
-        """Return the proximal step x, what is behind it and how each channel's was found, starting from a guess.
+        self,
+        v: FloatArray,
+        rho: float,
+        rtol: float,
+        *,
+        like: list[ChannelStep] | None = None,
+        share: float = 1.0,
+        carried: bool = False,
+        variances: FloatArray | None = None,
+    ) -> tuple[FloatArray, list[ChannelStep]]:
+        """Return the proximal step x and what is behind it for each channel.
 
-        With `variances`, those of the observations relative to each other, f is ``½ Σ (G x - y)² / variances``.
+        Parameters
+        ----------
+        v, rho, rtol
+            Where to step from, its weight, and the relative residual to reach.
+        like : list of ChannelStep, optional
+            Another step to start from, times `share`; if `carried`, its `seen` is relied on. The list is used up, since
+            large images leave no room for two.
+        variances : array, optional
+            Those of the observations relative to each other; f is then ``½ Σ (G x - y)² / variances``.
         """
-        start = Guess(np.zeros(self.y.shape, self.y.dtype)) if guess is None else guess
         ridge = np.ones(1, self.y.dtype) if variances is None else variances.astype(self.y.dtype, copy=False)
         ridge = np.broadcast_to(self.y.dtype.type(rho) * ridge, self.y.shape)
+        factor = self.y.dtype.type(share)
+
+        def stepped(v: FloatArray, ridge: FloatArray, y: FloatArray, mask: BoolArray) -> tuple[FloatArray, ChannelStep]:
+            before = like.pop(0) if like else None
+            guess = np.zeros(y.shape, y.dtype) if before is None else factor * before.w
+            applied = factor * before.seen + ridge * guess if before is not None and carried else None
+            del before
+            return self._channel_step(v, ridge, y, mask, rtol, guess, applied)
+
         if v.ndim == len(self.blur.shape):
-            x, found, solution = self._channel_step(v, ridge, start, self.y, self.mask, rtol)
-            return x, found, [solution]
+            x, found = stepped(v, ridge, self.y, self.mask)
+            return x, [found]
         # One channel after the other: each stops when it is done, and the memory of one is enough.
-        x, w, seen, solutions = np.empty_like(v), np.empty_like(start.w), np.empty_like(start.w), []
+        x, steps = np.empty_like(v), []
         for c in range(v.shape[-1]):
             y, mask = np.ascontiguousarray(self.y[..., c]), np.ascontiguousarray(self.mask[..., c])
-            x[..., c], found, solution = self._channel_step(v[..., c], ridge[..., c], start.channel(c), y, mask, rtol)
-            w[..., c], seen[..., c] = found.w, found.seen
-            solutions.append(solution)
-        return x, Guess(w, seen), solutions
+            x[..., c], found = stepped(v[..., c], ridge[..., c], y, mask)
+            steps.append(found)
+        return x, steps
 
     def _channel_step(
-        self, v: FloatArray, ridge: FloatArray, guess: Guess, y: FloatArray, mask: BoolArray, rtol: float
-    ) -> tuple[FloatArray, Guess, Solution]:
+        self,
+        v: FloatArray,
+        ridge: FloatArray,
+        y: FloatArray,
+        mask: BoolArray,
+        rtol: float,
+        guess: FloatArray,
+        applied: FloatArray | None,
+    ) -> tuple[FloatArray, ChannelStep]:
         nothing = self.y.dtype.type(0)
         exact = v.astype(self.y.dtype)
         rhs = np.where(mask, y - self.seen(exact), nothing)
@@ -228,13 +265,17 @@ class MaskedSystem:
         solution = conjugate_gradients(
             lambda w: filtered(w, self.blur.gram) + ridge * w,
             rhs,
-            guess=guess.w,
-            applied=None if guess.seen is None else guess.seen + ridge * guess.w,
+            guess=guess,
+            applied=applied,
             preconditioner=lambda w: filtered(w, inverse),
             rtol=rtol,
         )
+        del guess, applied
         x: FloatArray = (exact + self.adjoint(solution.w)).astype(v.dtype)
-        return x, Guess(solution.w, rhs - solution.left - ridge * solution.w), solution
+        # M (y - G x) is what the equations for w leave, and rho w.
+        misfit = solution.left + ridge * solution.w
+        fidelity = 0.5 * sum_of_squares(misfit)
+        return x, ChannelStep(solution.w, rhs - misfit, fidelity, solution.residual, solution.converged)
 
     def _embedded(self, x: FloatArray) -> FloatArray:
         return self.padding.scaled(self.blur.factor).embed(x)
@@ -248,23 +289,28 @@ class MaskedTermSession:
 
     def __init__(self, system: MaskedSystem, rtol: float) -> None:
         self._system, self._rtol = system, rtol
-        # rho w, the residual M (y - G x), changes slowly from step to step; w itself grows as rho falls.
-        self._last: tuple[float, Guess] | None = None
+        self._last: list[ChannelStep] = []
+        self._rho = 1.0
         self._fidelity = math.nan
         self._log = StepLog(rtol)
 
     def prox(self, v: FloatArray, rho: float, variances: FloatArray | None = None) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
         rho = check_step(v, rho, self._system.shape)
-        dtype = self._system.y.dtype.type
-        guess = None if self._last is None else self._last[1].scaled(dtype(self._last[0] / rho))
-        x, found, solutions = self._system.step(v, rho, guess, self._rtol, variances)
-        # Rounding errors in what is carried from step to step would add up, which matters to exact steps only.
-        self._last = rho, found if self._rtol >= SINGLE_RESIDUAL else Guess(found.w)
-        # M (y - G x) is what the equations for w leave, and rho w.
-        squares = [sum_of_squares(one.left + dtype(rho) * one.w) for one in solutions]
-        self._fidelity = math.nan if variances is not None else 0.5 * math.fsum(squares)
-        self._log.record(*solutions)
+        # rho w, the residual M (y - G x), changes slowly from step to step; w itself grows as rho falls. Rounding
+        # errors of what is carried along would add up, which matters to exact steps only.
+        x, self._last = self._system.step(
+            v,
+            rho,
+            self._rtol,
+            like=self._last,
+            share=self._rho / rho,
+            carried=self._rtol >= SINGLE_RESIDUAL,
+            variances=variances,
+        )
+        self._rho = rho
+        self._fidelity = math.nan if variances is not None else math.fsum(one.fidelity for one in self._last)
+        self._log.record(*self._last)
         return x
 
     def fidelity(self) -> float:
