@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,8 @@ __all__ = ["MaskedTerm"]
 RELATIVE_RESIDUAL = 1e-7
 # What conjugate gradients reach in single precision.
 SINGLE_RESIDUAL = 1e-4
+# Pixels, in all channels, up to which a session keeps an image that saves a sixth of the transforms.
+MAX_CARRIED = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,7 @@ class ChannelStep:
     ----------
     w : array
         The solution of the small system.
-    seen : array
+    seen : array, optional
         M G Gᵀ M w, which would take two transforms to compute.
     fidelity : float
         f at the step.
@@ -151,7 +153,7 @@ class ChannelStep:
     """
 
     w: FloatArray
-    seen: FloatArray
+    seen: FloatArray | None
     fidelity: float
     residual: float
     converged: bool
@@ -217,8 +219,9 @@ class MaskedSystem:
         v, rho, rtol
             Where to step from, its weight, and the relative residual to reach.
         like : list of ChannelStep, optional
-            Another step to start from, times `share`; if `carried`, its `seen` is relied on. The list is used up, since
-            large images leave no room for two.
+            Another step to start from, times `share`. The list is used up: large images leave no room for two.
+        carried : bool
+            Whether to rely on what it has `seen`, and to keep that for another step.
         variances : array, optional
             Those of the observations relative to each other; f is then ``½ Σ (G x - y)² / variances``.
         """
@@ -229,9 +232,10 @@ class MaskedSystem:
         def stepped(v: FloatArray, ridge: FloatArray, y: FloatArray, mask: BoolArray) -> tuple[FloatArray, ChannelStep]:
             before = like.pop(0) if like else None
             guess = np.zeros(y.shape, y.dtype) if before is None else factor * before.w
-            applied = factor * before.seen + ridge * guess if before is not None and carried else None
+            applied = None if before is None or before.seen is None else factor * before.seen + ridge * guess
             del before
-            return self._channel_step(v, ridge, y, mask, rtol, guess, applied)
+            x, found = self._channel_step(v, ridge, y, mask, rtol, guess, applied)
+            return x, found if carried else replace(found, seen=None)
 
         if v.ndim == len(self.blur.shape):
             x, found = stepped(v, ridge, self.y, self.mask)
@@ -298,14 +302,14 @@ class MaskedTermSession:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²`` to the residual of the session."""
         rho = check_step(v, rho, self._system.shape)
         # rho w, the residual M (y - G x), changes slowly from step to step; w itself grows as rho falls. Rounding
-        # errors of what is carried along would add up, which matters to exact steps only.
+        # errors of what is carried along would add up, which matters to exact steps; large images have no room for it.
         x, self._last = self._system.step(
             v,
             rho,
             self._rtol,
             like=self._last,
             share=self._rho / rho,
-            carried=self._rtol >= SINGLE_RESIDUAL,
+            carried=self._rtol >= SINGLE_RESIDUAL and v.size <= MAX_CARRIED,
             variances=variances,
         )
         self._rho = rho
