@@ -391,7 +391,7 @@ def prepare(
         _reference=None if reference is None else posing.checked_reference(reference, data_term, conversion),
         _workers=threads,
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
-        _watch=watching.watch_for(data_term, traits, unit, level, described, bounded=scale.is_nominal),
+        _watch=watching.watch_for(data_term, traits, unit, level, described, scale),
         _case=case if watched else None,
         _coarse=coarse,
     )

@@ -248,6 +248,8 @@ def deblur(
         True, in a file white, where a pixel was observed.
     exact_kernel : bool
         Whether to keep the kernel even if the data clearly fit one better that is a little wider, narrower or turned.
+        What they hold against it is still assumed as noise, as a wrong kernel must not spoil the image; only a given
+        `lam` is never changed.
 
     Examples
     --------

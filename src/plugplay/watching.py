@@ -51,7 +51,7 @@ def suspicion(
 
 
 def watch_for(
-    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, *, bounded: bool
+    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, scale: Scale
 ) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
     if described is None:
@@ -62,11 +62,11 @@ def watch_for(
     projected = traits.observes == "projections"
     seen = Seen(0.0, 0.0, 0.0, y.size) if projected else Seen.of(y, traits.observed)
     # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
-    bounded = bounded and not math.isfinite(darkest_of(data_term))
+    bounded = scale.is_nominal and not math.isfinite(darkest_of(data_term))
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
     whole = y if traits.observed is None and not isinstance(described, PoissonGaussian) else None
-    return Watch(data_term, traits.observed, noise, seen, noise, bounded, spectrum is not None, taps, whole)
+    return Watch(data_term, traits.observed, noise, seen, noise, bounded, spectrum is not None, taps, whole, scale)
 
 
 def _contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:

@@ -130,3 +130,15 @@ def test_what_jpeg_took_is_noise_where_a_blur_is_inverted():
     plan = pp.prepare(y, pp.models.Deblurring(pp.kernels.gaussian(9, sigma=1.0)), channel_axis=-1)
     assert plan.parameters.noise >= 2.5 / 255
     assert pp.prepare(y, pp.models.Denoising(), channel_axis=-1).parameters.noise < 2.5 / 255
+
+
+def test_the_little_noise_that_jpeg_leaves_at_high_frequencies_is_not_all_there_is():
+    sharp = data.stereo_motorcycle()[0][180:308, 280:408] / 255
+    kernel = pp.kernels.gaussian(5, sigma=0.5)
+    blurred = np.stack([convolve(sharp[..., c], kernel) for c in range(3)], -1)
+    noisy = blurred + np.random.default_rng(1).normal(0, 20 / 255, sharp.shape)
+    buffer = io.BytesIO()
+    Image.fromarray(np.round(np.clip(noisy, 0, 1) * 255).astype(np.uint8)).save(buffer, "JPEG", quality=92)
+    y = np.asarray(Image.open(buffer))
+    result = pp.deblur(y, kernel, noise=40 / 255, channel_axis=-1)
+    assert pp.psnr(result.image, sharp) > pp.psnr(y / 255, sharp) + 2.8
