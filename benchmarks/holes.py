@@ -52,9 +52,9 @@ def scratches(size: int, number: int = 14, width: int = 4) -> NDArray[np.bool_]:
     return np.asarray(canvas) > 128
 
 
-def objects(size: int, number: int = 6, radius: float = 14.0) -> NDArray[np.bool_]:
+def objects(size: int, seed: int, number: int = 6, radius: float = 14.0) -> NDArray[np.bool_]:
     """Return a mask with ellipses."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seed)
     canvas, draw = drawing(size)
     for _ in range(number):
         i, j = size * rng.random(2)
@@ -70,7 +70,10 @@ def masks(size: int) -> dict[str, NDArray[np.bool_]]:
         "text": text(size, 13, 2.1),
         "thick text": text(size, 36, 1.5),
         "scratches": scratches(size),
-        "objects": objects(size),
+        "objects": objects(size, 2),
+        "other objects": objects(size, 3),
+        "third objects": objects(size, 4),
+        "fourth objects": objects(size, 5),
         "half observed": scattered < 0.5,
         "a fifth observed": scattered < 0.2,
     }
