@@ -1,12 +1,15 @@
 """Sessions: what they remember, and for how long; what they tell about their progress."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from plugplay.denoisers import BM3D
+from plugplay.denoisers.bm3d.canvas import Canvas
 from plugplay.denoisers.bm3d.denoiser import LIFETIME, MIN_THIRD_SIGMA, NOISE_CHANGE, Memory
+from plugplay.denoisers.bm3d.pipeline import denoise_planes
 from plugplay.denoisers.bm3d.profiles import profile_for
 from plugplay.traits import Traits
 
@@ -154,6 +157,20 @@ def test_colours_are_thinned_out_where_no_third_stage_follows():
     ]
     assert blurred._profile(0.2, in_session=True, colour=False) == profile_for("normal", 2, "denoising").sparser()
     assert blurred._profile(0.2, in_session=False, colour=True) == profile_for("normal", 2, "denoising")
+
+
+def test_only_luminance_has_the_third_stage_in_a_session():
+    """The first channel is that of a third stage for all, the others are those of two stages."""
+    noisy = Canvas.of(np.random.default_rng(4).random((3, 40, 40)).astype(np.float32))
+    two = profile_for("normal", 2, "restoration").sparser()
+    three = replace(two, principal=profile_for("normal", 3, "restoration").principal)
+    made = [
+        denoise_planes(noisy.noisy.copy(), np.full(3, 0.2), profile, workers=2)
+        for profile in (two, three, replace(three, principal_luminance=True))
+    ]
+    np.testing.assert_array_equal(made[2][0], made[1][0])
+    np.testing.assert_array_equal(made[2][1:], made[0][1:])
+    assert not np.array_equal(made[1][1:], made[0][1:])
 
 
 @pytest.mark.parametrize("noise", [0.5 / 255, 5 / 255])

@@ -74,6 +74,10 @@ class Canvas:
         canvas.noisy[...] = planes
         return canvas
 
+    def first_channel(self) -> Canvas:
+        """Return the first channel alone, in the same memory."""
+        return Canvas(self.memory[:1], self.width)
+
     @property
     def channels(self) -> int:
         """Number of channels."""

@@ -85,11 +85,14 @@ def denoise_canvas(
     progress: Progress | None = None,
 ) -> NDArray[np.float32]:
     """Denoise what is on a canvas, as `denoise_planes` does; the planes that it was made of need not be kept."""
-    stages = [_Stage(canvas, sigmas, profile, *stage) for stage in _stages(profile)]
+    stages = [
+        _Stage(canvas if every else canvas.first_channel(), sigmas, profile, index, settings, shrink)
+        for index, settings, shrink, every in _stages(profile)
+    ]
     total = sum(len(stage.strips) for stage in stages)
     done = 0
     for stage in stages:
-        band = Band(canvas, profile.kaiser)
+        band = Band(stage.canvas, profile.kaiser)
         with closing(in_order(functools.partial(stage.filter_strip, groups), stage.strips, workers)) as parts:
             for strip, part in enumerate(parts):
                 band.add(part)
@@ -101,12 +104,12 @@ def denoise_canvas(
     return canvas.estimate
 
 
-def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter]]:
-    """Yield the number, the settings and the filter of every stage."""
-    yield 0, profile.pilot, hard_threshold
-    yield 1, profile.final, wiener
+def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter, bool]]:
+    """Yield the number, the settings and the filter of every stage, and whether it is for every channel."""
+    yield 0, profile.pilot, hard_threshold, True
+    yield 1, profile.final, wiener, True
     if profile.principal:
-        yield 2, profile.principal, principal_wiener
+        yield 2, profile.principal, principal_wiener, not profile.principal_luminance
 
 
 class _Stage:
@@ -121,7 +124,7 @@ class _Stage:
         settings: Stage,
         shrink: Filter,
     ) -> None:
-        self._canvas, self._sigmas, self._profile = canvas, sigmas, profile
+        self.canvas, self._sigmas, self._profile = canvas, sigmas, profile
         self._index, self._settings, self._shrink = index, settings, shrink
         self._rows = reference_positions(canvas.height, settings.step, settings.offset)
         self._columns = reference_positions(canvas.width, settings.step, settings.offset)
@@ -132,7 +135,7 @@ class _Stage:
         """Return the first row that a strip can reach; that after the last one for a strip that is none."""
         first = strip * self._height
         if first >= self._rows.size:
-            return self._canvas.height
+            return self.canvas.height
         return max(0, int(self._rows[first]) - self._settings.reach)
 
     def filter_strip(self, groups: Groups | None, strip: int) -> Sums:
@@ -142,10 +145,10 @@ class _Stage:
         if matches is None:
             # The first stage compares blocks of the noisy image, the others those of the estimate so far.
             guide = min(self._index, 1)
-            matches = match(self._canvas, self._settings, float(self._sigmas[0]), rows, self._columns, guide=guide)
+            matches = match(self.canvas, self._settings, float(self._sigmas[0]), rows, self._columns, guide=guide)
         if groups is not None:
             groups[self._index, strip] = matches
-        return self._shrink(self._canvas, self._profile, self._sigmas, rows, self._columns, matches)
+        return self._shrink(self.canvas, self._profile, self._sigmas, rows, self._columns, matches)
 
 
 def in_order(work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int) -> Generator[Outcome, None, None]:

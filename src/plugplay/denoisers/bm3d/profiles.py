@@ -77,6 +77,8 @@ class Profile:
         The second stage takes the noise's variance for ``wiener_noise * sigma**2``.
     principal_noise : float
         The third stage takes it for ``principal_noise * sigma**2``.
+    principal_luminance : bool
+        Whether the third stage is for the first channel only.
     kaiser : float
         Shape parameter of the window that blocks are added up with.
     thinning : {1, 2, 4}
@@ -92,6 +94,7 @@ class Profile:
     threshold: float = 2.7
     wiener_noise: float = 0.9
     principal_noise: float = 1.0
+    principal_luminance: bool = False
     kaiser: float = 2.0
     thinning: Literal[1, 2, 4] = 1
     spectrum: tuple[tuple[float, ...], ...] | None = None
