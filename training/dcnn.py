@@ -1,6 +1,6 @@
 """Train the network of Dong, Loy and He: ``python -m training.dcnn 2``, and ``--resume`` to go on.
 
-Three layers of convolutions see the bicubic interpolation of a small image: 64 filters of 9x9, 32 of 1x1 and one of
+Three layers of convolutions see the bicubic interpolation of a small image: 64 filters of 9x9, 32 of 5x5 and one of
 5x5. The authors let the network return the image; here it returns what interpolation lacks, which begins closer to the
 end. Adam with a rate that falls to zero takes thousands of steps where they took hundreds of millions of small ones.
 
@@ -31,9 +31,9 @@ from training.photographs import cache_folder
 
 __all__ = ["Trainer", "main", "weights_of"]
 
-FIRST, SECOND, LAST = 9, 1, 5
+FIRST, SECOND, LAST = 9, 5, 5
 SQUARES, SIZE, BATCH = 6000, 64, 8
-STEPS, RATE, WARM_UP = 16_000, 4e-3, 200
+STEPS, RATE, WARM_UP = 5000, 1e-3, 200
 SAVE_SECONDS, JUDGE_STEPS = 60, 500
 CURVES = Path(__file__).parent / "curves"
 COLUMNS = ["step", "cpu seconds", "loss", "gain"]

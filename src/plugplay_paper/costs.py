@@ -62,7 +62,7 @@ def seconds_per_megapixel(method: Method, problem: Problem) -> float:
         case SparseCoding():
             return 4.0
         case ConvolutionalNetwork():
-            return 1.2
+            return 3.0
         case StatisticalPrediction():
             return 2.5
         case SelfExemplars():

@@ -5,7 +5,7 @@ is interpolated to z, and
 
 .. math:: x = z + W_3 * \max(0,\, W_2 * \max(0,\, W_1 * (z - \tfrac12) + b_1) + b_2) + b_3
 
-with 64 filters of 9 x 9 pixels, 32 of 1 x 1 and one of 5 x 5. The authors' network returns the image instead of what
+with 64 filters of 9 x 9 pixels, 32 of 5 x 5 and one of 5 x 5. The authors' network returns the image instead of what
 interpolation lacks. The weights here are trained by ``training/dcnn.py``, one set for each factor.
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from plugplay_paper.arrays import FloatArray
+from plugplay_paper.arrays import FloatArray, frozen
 from plugplay_paper.baselines import stored_weights
 from plugplay_paper.baselines.back_projection import bicubic, check_gray
 
@@ -30,8 +30,8 @@ __all__ = ["FACTORS", "Weights", "convolutional_network", "enlarged", "save", "t
 #: Factors that a network was trained for.
 FACTORS = (2, 4)
 
-# Pixels that are computed together: few enough for the layers between to stay in the cache.
-_CHUNK = 4096
+# Numbers that are gathered for one product of matrices: few enough to stay in the cache.
+_CHUNK = 81 * 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def _correlated(maps: FloatArray, filters: FloatArray, bias: FloatArray) -> Floa
     height, width = windows.shape[1:3]
     matrix = filters.reshape(count, -1)
     result = np.empty((count, height, width), np.float32)
-    step = max(1, _CHUNK // width)
+    step = max(1, _CHUNK // (width * matrix.shape[1]))
     for top in range(0, height, step):
         part = windows[:, top : top + step].transpose(0, 3, 4, 1, 2)
         product = matrix @ part.reshape(matrix.shape[1], -1)
@@ -106,13 +106,14 @@ def _correlated(maps: FloatArray, filters: FloatArray, bias: FloatArray) -> Floa
 
 @functools.cache
 def trained_weights(factor: int) -> Weights:
-    """Return the weights that come with the package."""
-    return Weights(**stored_weights.read(_name(factor)))
+    """Return the weights that come with the package, in single precision."""
+    stored = stored_weights.read(_name(factor))
+    return Weights(**{name: frozen(array.astype(np.float32)) for name, array in stored.items()})
 
 
 def save(weights: Weights, factor: int) -> None:
-    """Write the weights to where `trained_weights` reads them."""
-    stored_weights.write(_name(factor), vars(weights))
+    """Write the weights, in half precision, to where `trained_weights` reads them."""
+    stored_weights.write(_name(factor), {name: array.astype(np.float16) for name, array in vars(weights).items()})
 
 
 def _name(factor: int) -> str:

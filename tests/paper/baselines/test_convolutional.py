@@ -52,7 +52,7 @@ def test_the_trained_network_has_three_layers_and_beats_interpolation_by_far(cam
     weights = trained_weights(factor)
     assert [weights.first.shape, weights.second.shape, weights.last.shape] == [
         (64, 1, 9, 9),
-        (32, 64, 1, 1),
+        (32, 64, 5, 5),
         (1, 32, 5, 5),
     ]
     y = SuperResolution(factor).simulate(camera)  # not trained on
