@@ -197,6 +197,8 @@ def cases(arguments: argparse.Namespace) -> list[Case]:
         for name in arguments.variants or VARIANTS
         if not (arguments.mismatch_only and name == MATCHED) and not (arguments.matched_only and name != MATCHED)
     ]
+    if arguments.stratified:
+        return stratified(arguments, variants)
     grid = itertools.product(arguments.images, arguments.kernels, arguments.noise, variants)
     found = [
         Case(image, kernel, noise, variant, arguments.size)
@@ -207,6 +209,21 @@ def cases(arguments: argparse.Namespace) -> list[Case]:
         return found
     order = np.random.default_rng(arguments.seed).permutation(len(found))
     return [found[index] for index in order[: arguments.sample]]
+
+
+def stratified(arguments: argparse.Namespace, variants: list[str]) -> list[Case]:
+    """Return every kernel with every noise once, with images and variants that take turns at random."""
+    rng = np.random.default_rng(arguments.seed)
+    pairs = list(itertools.product(arguments.kernels, arguments.noise))
+    rng.shuffle(pairs)  # type: ignore[arg-type]  # lists are shuffled, too
+    images: list[str] = []
+    while len(images) < len(pairs):
+        images += [str(name) for name in rng.permutation(arguments.images)]
+    found = []
+    for number, ((kernel, noise), image) in enumerate(zip(pairs, images, strict=False)):
+        able = [name for name in variants if VARIANTS[name].concerns(KERNELS[kernel])]
+        found.append(Case(image, kernel, noise, able[number % len(able)], arguments.size))
+    return found[: arguments.sample]
 
 
 def parsed(words: list[str] | None = None) -> argparse.Namespace:
@@ -221,6 +238,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--matched-only", action="store_true")
     parser.add_argument("--mismatch-only", action="store_true")
     parser.add_argument("--sample", type=int, help="take so many random cases of the grid")
+    parser.add_argument("--stratified", action="store_true", help="each kernel with each noise once, on one image")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--size", type=int, default=SIZE, help="side of the frame in pixels")
     parser.add_argument("--no-sweep", action="store_true", help="leave out the best lambda, nine runs of ten")
