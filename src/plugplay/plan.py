@@ -359,6 +359,7 @@ def prepare(
         one_step=single,
         min_sigma=min_sigma_of(method),
         grid="fine" if plain else "only",
+        uniform=isinstance(described, float),
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0

@@ -28,7 +28,7 @@ from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
-from plugplay.tuning.rules import noise_behind
+from plugplay.tuning.rules import noise_behind, unaliased
 from plugplay.tuning.texture import without_texture
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def posed(
         known = estimate_poisson_gaussian(counted, noise, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
         if not traits.pointwise:
             if noise.gain is None and noise.read is None:
-                known = known.raised(noise_behind(traits, 1.0))
+                known = known.raised(unaliased(traits))
             photons = poisson_term_of(model, y, known.moved(scale.gain, scale.offset))
             return Posed(photons, photons.noise, known)
         values = y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0))

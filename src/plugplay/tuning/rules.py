@@ -44,12 +44,12 @@ observe a pixel, as 0.6 + 0.026 sqrt(n) up to 1. Without noise the data alone wo
 lambda does; `MIN_NOISE` keeps it away from zero.
 
 **First sigma.** It must be large enough to bridge what the observation lacks: the first denoising decides structure.
-One pixel in K² observed asks for about 0.075 K^1.5, between 0.2 and 1.5. Holes in an image begin from a spline
-(`plugplay.models.filling`), which has the coarse structure already: 0.2 for lines, which the denoiser must reach
-across, and 0.15 where more than half of all pixels are missing, which are then scattered and never far from others.
-Most of a hole as wide as an object is out of its reach. There 0.1 is as good on average as 0.2 (15 images with two
-masks of ellipses each: six of scikit-image, and nine photographs that `benchmarks/holes.py` does not use) and flattens
-smooth skies less.
+One pixel in K² observed asks for about 0.075 K^1.5, or 0.06 K² of counts, between 0.2 and 1.5. Holes in an image
+begin from a spline (`plugplay.models.filling`), which has the coarse structure already: 0.2 for lines, which the
+denoiser must reach across, and 0.15 where more than half of all pixels are missing, which are then scattered and
+never far from others. Most of a hole as wide as an object is out of its reach. There 0.1 is as good on average as 0.2
+(15 images with two masks of ellipses each: six of scikit-image, and nine photographs that `benchmarks/holes.py` does
+not use) and flattens smooth skies less.
 
 **Gamma.** rho grows by a third an iteration, sigma falls by 1.15: 20 to 35 calls of the denoiser from first to last.
 If fewer iterations are allowed than that takes, rho grows faster, so that the run ends where it should.
@@ -108,6 +108,7 @@ __all__ = [
     "leaves_white_noise",
     "noise_behind",
     "transmission",
+    "unaliased",
 ]
 
 LAMBDA_PER_VARIANCE = 0.45
@@ -126,7 +127,7 @@ MIN_NOISE = 0.6 / 255
 MAX_SHARE_OF_MARGIN = 0.1
 ALIASING_PER_FACTOR, ALIASING_DOUBT = 0.05, 0.12
 USUAL_NOISE, USUAL_SPREAD = 5 / 255, 0.35
-FIRST_SIGMA_PER_MISSING, FIRST_SIGMA_POWER = 0.075, 0.75
+FIRST_SIGMA_PER_MISSING, FIRST_SIGMA_POWER, FIRST_SIGMA_AMONG_PHOTONS = 0.075, 0.75, 0.06
 FIRST_SIGMAS = (0.2, 1.5)
 LINES_FIRST_SIGMA, SCATTERED_FIRST_SIGMA, OBJECTS_FIRST_SIGMA = 0.2, 0.15, 0.1
 # Of what is missing, the share with nothing observed within so many pixels.
@@ -199,6 +200,8 @@ class Case:
     grid : {"only", "coarse", "fine"}
         "coarse" if the run prepares another on a coarse grid, "fine" for plain deblurring on the full one, after such a
         run or without, and "only" for all others.
+    uniform : bool
+        Whether the noise is the same everywhere, as that of photons is not.
     """
 
     traits: Traits
@@ -210,6 +213,7 @@ class Case:
     one_step: bool = True
     min_sigma: float = 0.0
     grid: Literal["only", "coarse", "fine"] = "only"
+    uniform: bool = True
 
 
 def choose(case: Case, *, lam: float | None = None) -> Choice:
@@ -242,7 +246,7 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
     # is lost on either side.
     mild = leaves_nearly_white_noise(traits, noise)
     floor = max(noise + (0.0 if mild else min(case.noise_margin, MAX_SHARE_OF_MARGIN * noise)), MIN_NOISE)
-    gamma, first_sigma, last_sigma = GAMMA, _first_sigma(traits), LAST_SIGMA_PER_NOISE * floor
+    gamma, first_sigma, last_sigma = GAMMA, _first_sigma(traits, case.uniform), LAST_SIGMA_PER_NOISE * floor
     tol = TOLERANCE if case.grid == "only" else BLUR_TOLERANCE
     limit = MAX_ITER if max_iter is None else max_iter
     if traits.weight is not None:
@@ -258,7 +262,7 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
         weight = _lambda_per_variance(traits, floor) * floor**2 * (MILD_LAMBDA if mild else 1.0)
         if case.grid == "coarse":
             weight, gamma = COARSE_LAMBDA * weight, COARSE_GAMMA
-        elif traits.decimation > 1:
+        elif traits.decimation > 1 and case.uniform:
             tol = min(DECIMATED_TOLERANCE, floor)
             if floor >= NEARLY_EXACT:
                 gamma = max(DECIMATED_GAMMA - GAMMA_PER_FACTOR * traits.decimation, GAMMA)
@@ -344,12 +348,17 @@ def noise_behind(traits: Traits, estimate: float, error: float = 0.0) -> float:
     >>> [round(255 * noise_behind(halved, s / 255, e / 255), 2) for s, e in ((5, 0.2), (19, 19))]
     [4.76, 5.74]
     """
-    found = estimate / (1 + ALIASING_PER_FACTOR * (traits.decimation - 1))
+    found = estimate * unaliased(traits)
     if traits.decimation == 1 or found <= USUAL_NOISE:
         return found
     doubt = (error / estimate) ** 2 + (ALIASING_DOUBT * (traits.decimation - 1)) ** 2
     pull = doubt / (doubt + USUAL_SPREAD**2)
     return float(found ** (1 - pull) * USUAL_NOISE**pull)
+
+
+def unaliased(traits: Traits) -> float:
+    """Return what of an estimate of the noise is not folded detail, on average."""
+    return 1 / (1 + ALIASING_PER_FACTOR * (traits.decimation - 1))
 
 
 def _lambda_per_variance(traits: Traits, noise: float) -> float:
@@ -369,7 +378,7 @@ def natural_spectrum(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.asarray(spectrum * (NATURAL_VARIANCE / spectrum.mean()))
 
 
-def _first_sigma(traits: Traits) -> float:
+def _first_sigma(traits: Traits, uniform: bool) -> float:
     if traits.pointwise and traits.unknowns_per_sample > 1:
         inside = 0.0
         if traits.observed is not None:
@@ -377,7 +386,8 @@ def _first_sigma(traits: Traits) -> float:
         if inside > MIN_INSIDE:
             return OBJECTS_FIRST_SIGMA
         return LINES_FIRST_SIGMA if traits.unknowns_per_sample <= 2 else SCATTERED_FIRST_SIGMA
-    return float(np.clip(FIRST_SIGMA_PER_MISSING * traits.unknowns_per_sample**FIRST_SIGMA_POWER, *FIRST_SIGMAS))
+    share, power = (FIRST_SIGMA_PER_MISSING, FIRST_SIGMA_POWER) if uniform else (FIRST_SIGMA_AMONG_PHOTONS, 1.0)
+    return float(np.clip(share * traits.unknowns_per_sample**power, *FIRST_SIGMAS))
 
 
 def _gamma_within(iterations: int, first_sigma: float, last_sigma: float) -> float:
