@@ -28,8 +28,7 @@ from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
-from plugplay.tuning.rules import noise_behind, unaliased
-from plugplay.tuning.texture import without_texture
+from plugplay.tuning.decimation import noise_behind, noise_found, unaliased
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,11 +245,7 @@ def _found(y: FloatArray, traits: Traits, scale: Scale) -> FoundNoise:
     numbers = numbers_of(y, scale)
     coloured = find_coloured_noise(numbers) if _leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
     found = coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-    if traits.decimation == 1:
-        return found
-    # `noise_behind` knows how uncertain that is.
-    whole = traits.spatial_ndim == 2 and traits.observed is None
-    return replace(found, level=without_texture(numbers, found.measured) if whole else found.measured)
+    return noise_found(numbers, traits, found)  # `noise_behind` knows how uncertain that is
 
 
 def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:

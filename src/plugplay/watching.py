@@ -12,6 +12,7 @@ from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
 from plugplay.tuning.doubts import Seen
+from plugplay.tuning.folding import noise_bounds
 from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.suspicion import Suspicion, suspect
 from plugplay.tuning.watch import Watch
@@ -73,11 +74,14 @@ def _contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> 
     """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
 
     Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
-    sharp. So it is only ever raised, and only as far as the estimate is certain. Decimated images are left alone: their
-    folded detail passes for noise.
+    sharp. So it is only ever raised, and only as far as the estimate is certain. In decimated images folded detail
+    passes for noise; there, only what no detail can be is certain.
     """
+    numbers = numbers_of(y, scale)
     if traits.decimation > 1:
-        return None
-    estimate = estimate_noise(numbers_of(y, scale), mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-    certain = (estimate.sigma - 2 * estimate.uncertainty) * scale.slope
+        certain = noise_bounds(numbers, traits).low
+    else:
+        estimate = estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+        certain = estimate.sigma - 2 * estimate.uncertainty
+    certain *= scale.slope
     return certain if certain > CONTRADICTION * noise else None
