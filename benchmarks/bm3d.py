@@ -13,6 +13,7 @@ The peer comes with ``pip install plugplay[bench]``; its licence allows non-comm
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import json
 import os
@@ -42,6 +43,7 @@ from plugplay.denoisers.bm3d.instructions import multiply_pairs
 from plugplay.denoisers.bm3d.matching import WIDTH, match
 from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import profile_for
+from plugplay.denoisers.bm3d.spectra import Scratch
 from plugplay.denoisers.bm3d.vectors import Floats, Ints, fma, lane, load, load_ints, total
 
 # This file has the peer's name: without this, importing the peer would import this file.
@@ -185,11 +187,12 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
     image = (noisy - noisy.mean())[None].astype(np.float32)
     sigmas, two, three = np.array([25 / 255]), *(profile_for("normal", count, "denoising") for count in (2, 3))
     best: dict[str, float] = {}
+    first, second = (functools.partial(stage, scratch=Scratch()) for stage in (hard_threshold, wiener))
     for _ in range(5 * options.repeats):
         canvas = Canvas.of(image)
         for number, profile, stage, shrink in (
-            (1, two, two.pilot, hard_threshold),
-            (2, two, two.final, wiener),
+            (1, two, two.pilot, first),
+            (2, two, two.final, second),
             (3, three, three.principal, principal_wiener),
         ):
             began = time.thread_time()

@@ -60,10 +60,13 @@ def fine_enough(span: float, sigma: float) -> bool:
 @inline
 def pack_rows(
     canvas: Floats, pitch: int, at: int, rows: int, width: int, stride: int, low: np.float32, scale: np.float32,
-    pairs: Ints,
+    pairs: Ints, factors: Ints,
 ) -> None:  # fmt: skip
-    """Write rows of levels, each pixel together with the one below it; the last row has none below."""
-    bottom, factor, middle = splat(low), splat(scale), splat_int(MAX_LEVEL)
+    """Write rows of levels, each pixel together with the one below it; the last row has none below.
+
+    Multiplied by -2 they go into `factors`, since it is twice the products that are taken from the energies.
+    """
+    bottom, factor, middle, none = splat(low), splat(scale), splat_int(MAX_LEVEL), splat_int(0)
     half = splat(np.float32(0.5))
     for row in range(rows - 1):
         source = at + row * pitch
@@ -72,6 +75,9 @@ def pack_rows(
             upper = to_ints((load(canvas, source + x) - bottom) * factor + half) - middle
             lower = to_ints((load(canvas, source + pitch + x) - bottom) * factor + half) - middle
             store_ints(pairs, row * stride + MARGIN + x, pack_pairs(upper, lower))
+            minus_upper, minus_lower = none - upper, none - lower
+            twice = pack_pairs(minus_upper + minus_upper, minus_lower + minus_lower)
+            store_ints(factors, row * stride + MARGIN + x, twice)
 
 
 @inline
@@ -98,7 +104,7 @@ def energies_of(pairs: Ints, rows: int, width: int, stride: int, block: int, ene
 
 @inline
 def sum_products(
-    pairs: Ints, stride: int, reference: int, candidate: int, width: int, sums: Ints, totals: Ints
+    factors: Ints, pairs: Ints, stride: int, reference: int, candidate: int, width: int, sums: Ints, totals: Ints
 ) -> None:
     """Sum the products of reference and candidate pixels along the rows of octets of columns, for 40 displacements.
 
@@ -119,8 +125,8 @@ def sum_products(
             for row in range(4):
                 here = reference + x + 2 * row * stride
                 there = candidate + x + 2 * row * stride
-                first = broadcast_int(pairs, here)
-                second = broadcast_int(pairs, here + 8)
+                first = broadcast_int(factors, here)
+                second = broadcast_int(factors, here + 8)
                 c0 = c0 + multiply_pairs(first, load_ints(pairs, there))
                 levels = load_ints(pairs, there + 8)
                 c1 = c1 + multiply_pairs(first, levels)
@@ -149,10 +155,9 @@ def _store(array: Ints, at: int, v0: Int8, v1: Int8, v2: Int8, v3: Int8, v4: Int
 
 
 @inline
-def distance_bits(sums: Ints, totals: Ints, x: int, j: int, energy: int, energies: Ints, candidate: int) -> Int8:
+def distance_bits(sums: Ints, totals: Ints, x: int, j: int, energy: Int8, energies: Ints, candidate: int) -> Int8:
     """Return the bits of eight distances, as floats, of the block that begins at column x: displacements from j on."""
     at = 40 * x + j
     # The rest of its octet, and as many columns of the next one.
     products = load_ints(totals, 40 * (x // LANES) + j) - load_ints(sums, at) + load_ints(sums, at + 40 * LANES)
-    both = splat_int(energy) + load_ints(energies, candidate)
-    return as_ints(to_floats(both - (products + products)))
+    return as_ints(to_floats(energy + load_ints(energies, candidate) + products))

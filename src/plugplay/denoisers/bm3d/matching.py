@@ -48,6 +48,7 @@ from plugplay.denoisers.bm3d.vectors import (
     Ints,
     as_ints,
     broadcast,
+    broadcast_int,
     fma,
     load,
     load_ints,
@@ -222,7 +223,8 @@ def match_rounded_rows(
     top = max(0, rows[0] - reach)
     bottom = min(height - block, rows[-1] + reach)
     pairs = np.zeros((bottom - top + block) * stride + _SLACK, np.int32)
-    pack_rows(canvas, pitch, guide + top * pitch, bottom - top + block, width, stride, low, scale, pairs)
+    factors = np.zeros(pairs.size, np.int32)
+    pack_rows(canvas, pitch, guide + top * pitch, bottom - top + block, width, stride, low, scale, pairs, factors)
     energies = np.empty((bottom - top + 1) * stride, np.int32)
     energies_of(pairs, bottom - top + 1, width, stride, block, energies)
     sums = np.empty((_SPAN + 2 * LANES) * WIDTH, np.int32)
@@ -246,16 +248,17 @@ def match_rounded_rows(
             reference = (y - top) * stride + MARGIN + left
             span = columns[last - 1] + block - left
             for dy in range(lowest, highest + 1):
-                sum_products(pairs, stride, reference, reference + dy * stride - REACH, span, sums, totals)
+                sum_products(factors, pairs, stride, reference, reference + dy * stride - REACH, span, sums, totals)
+                key = (dy - lowest) * WIDTH
                 for index in range(first, last):
-                    x = columns[index] - left
-                    energy = energies[reference + x]
+                    x = columns[np.uintp(index)] - left
+                    energy = broadcast_int(energies, reference + x)
                     candidate = reference + dy * stride - REACH + x
-                    key = (index - first) * size + (dy - lowest) * WIDTH
                     for j in range(0, WIDTH, LANES):
                         bits = distance_bits(sums, totals, x, j, energy, energies, candidate + j)
                         code = load_ints(codes, (dy + REACH) * WIDTH + j)
                         store_ints(keys, key + j, bits & mask | code)
+                    key += size
             select_groups(
                 keys, row * columns.size + first, last - first, lowest, size, group, limit, code_offsets, orders,
                 minima, kept, best, offsets, counts,

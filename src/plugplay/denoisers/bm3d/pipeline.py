@@ -22,6 +22,7 @@ from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
 from plugplay.denoisers.bm3d.matching import Matches, match
 from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import Profile, Stage
+from plugplay.denoisers.bm3d.spectra import Scratch
 
 __all__ = ["Groups", "Progress", "denoise_canvas", "denoise_planes", "in_order"]
 
@@ -106,8 +107,9 @@ def denoise_canvas(
 
 def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter, bool]]:
     """Yield the number, the settings and the filter of every stage, and whether it is for every channel."""
-    yield 0, profile.pilot, hard_threshold, True
-    yield 1, profile.final, wiener, True
+    scratch = Scratch()
+    yield 0, profile.pilot, functools.partial(hard_threshold, scratch=scratch), True
+    yield 1, profile.final, functools.partial(wiener, scratch=scratch), True
     if profile.principal:
         yield 2, profile.principal, principal_wiener, not profile.principal_luminance
 

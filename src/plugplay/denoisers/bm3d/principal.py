@@ -19,8 +19,12 @@ less was, noise is still there. Only the blocks most similar to the reference bl
 off with their own groups.
 
 Everything is a product of small matrices, done in tiles of 8 x 16 that stay in registers, and the inverse of a
-32 x 32 matrix. Single precision suffices: `c` never falls below a small share of ``tr P P'``, which bounds the
-condition of the matrix.
+32 x 32 matrix. With ``R = N - P``, what the estimate has taken away, the filtered blocks are computed as
+
+    m + P + (R P' / c - I) (P P' / c + I)^-1 P
+
+which is the same, but has nothing large in it that cancels. So single precision suffices; `c` never falls below a small
+share of ``tr P P'``, which bounds the condition of the matrix.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, depths, lo
 from plugplay.denoisers.bm3d.matching import REACH, Matches
 from plugplay.denoisers.bm3d.profiles import BLOCK, Profile
 from plugplay.denoisers.bm3d.vectors import (
+    Float8,
     Floats,
     Ints,
     broadcast,
@@ -117,7 +122,7 @@ def principal_rows(
     mean = np.empty(_PIXELS, np.float32)
     pilot = np.empty(GROUP * _PIXELS, np.float32)
     pilot_columns = np.empty(_PIXELS * GROUP, np.float32)
-    noisy_columns = np.empty(_PIXELS * OUTPUTS, np.float32)
+    removed_columns = np.empty(_PIXELS * OUTPUTS, np.float32)
     matrix = np.empty(GROUP * GROUP, np.float32)
     factor = np.empty(2 * _PIXELS, np.float32)
     panel = np.empty(BLOCK * GROUP, np.float32)
@@ -136,14 +141,16 @@ def principal_rows(
             source = at + channel * plane
             gather_pilot(canvas, source + stride, pitch, offsets, first, count, pilot, mean)
             energy = centre_pilot(pilot, mean, pilot_columns)
-            gather_noisy(canvas, source, pitch, offsets, first, mean, noisy_columns)
+            gather_removed(canvas, source, pitch, stride, offsets, first, removed_columns)
             taken = removed(canvas, source, pitch, stride, offsets, first, min(count, OUTPUTS))
             beta = trusted(taken / noise[channel])
             scale = 1 / (np.float32(count) * beta * noise[channel] + np.float32(MIN_NOISE_SHARE) * energy)
             gram(pilot_columns, pixels, scale, matrix)
             invert(matrix, size, factor, panel, solved)
             for i in range(0, GROUP, BLOCK):
-                multiply(pilot_columns, i, GROUP, noisy_columns, 0, OUTPUTS, pixels, cross, i * OUTPUTS, OUTPUTS)
+                multiply(pilot_columns, i, GROUP, removed_columns, 0, OUTPUTS, pixels, cross, i * OUTPUTS, OUTPUTS)
+            for i in range(OUTPUTS):
+                cross[i * (OUTPUTS + 1)] -= 1 / scale
             for i in range(0, GROUP, BLOCK):
                 multiply(matrix, i, GROUP, cross, 0, OUTPUTS, size, mix, i * OUTPUTS, OUTPUTS)
             for i in range(0, OUTPUTS, BLOCK):
@@ -153,14 +160,14 @@ def principal_rows(
             weigh(window, weight, weighted)
             target = at - sums_origin + channel * sums_plane
             minus = splat(-scale)
-            m0, m1, m2, m3, m4, m5, m6, m7 = load_block(mean, 0, BLOCK)
             for i in range(min(count, OUTPUTS)):
                 r0, r1, r2, r3, r4, r5, r6, r7 = load_block(filtered, i * _PIXELS, BLOCK)
+                p0, p1, p2, p3, p4, p5, p6, p7 = load_block(canvas, source + stride + offsets[first + i], pitch)
                 place = target + offsets[first + i]
                 add_block(
                     sums, place, pitch, stride, weight, weighted,
-                    fma(minus, r0, m0), fma(minus, r1, m1), fma(minus, r2, m2), fma(minus, r3, m3),
-                    fma(minus, r4, m4), fma(minus, r5, m5), fma(minus, r6, m6), fma(minus, r7, m7),
+                    fma(minus, r0, p0), fma(minus, r1, p1), fma(minus, r2, p2), fma(minus, r3, p3),
+                    fma(minus, r4, p4), fma(minus, r5, p5), fma(minus, r6, p6), fma(minus, r7, p7),
                 )  # fmt: skip
 
 
@@ -202,23 +209,28 @@ def centre_pilot(pilot: Floats, mean: Floats, columns: Floats) -> np.float32:
 
 
 @inline
-def gather_noisy(
-    canvas: Floats, source: int, pitch: int, offsets: Ints, first: int, mean: Floats, columns: Floats
+def gather_removed(
+    canvas: Floats, source: int, pitch: int, stride: int, offsets: Ints, first: int, columns: Floats
 ) -> None:
-    """Write the first noisy blocks of a group by pixels, without the mean."""
+    """Write what was removed from the first noisy blocks of a group, by pixels."""
     for i in range(0, OUTPUTS, 8):
         o0, o1, o2, o3 = offsets[first + i], offsets[first + i + 1], offsets[first + i + 2], offsets[first + i + 3]
         o4, o5, o6, o7 = offsets[first + i + 4], offsets[first + i + 5], offsets[first + i + 6], offsets[first + i + 7]
         for j in range(BLOCK):
             row = source + j * pitch
-            m = load(mean, j * BLOCK)
             r0, r1, r2, r3, r4, r5, r6, r7 = transpose(
-                load(canvas, row + o0) - m, load(canvas, row + o1) - m,
-                load(canvas, row + o2) - m, load(canvas, row + o3) - m,
-                load(canvas, row + o4) - m, load(canvas, row + o5) - m,
-                load(canvas, row + o6) - m, load(canvas, row + o7) - m,
+                load_removed(canvas, row + o0, stride), load_removed(canvas, row + o1, stride),
+                load_removed(canvas, row + o2, stride), load_removed(canvas, row + o3, stride),
+                load_removed(canvas, row + o4, stride), load_removed(canvas, row + o5, stride),
+                load_removed(canvas, row + o6, stride), load_removed(canvas, row + o7, stride),
             )  # fmt: skip
             store_block(columns, j * BLOCK * OUTPUTS + i, OUTPUTS, r0, r1, r2, r3, r4, r5, r6, r7)
+
+
+@inline
+def load_removed(canvas: Floats, at: int, stride: int) -> Float8:
+    """Return eight noisy pixels minus the estimated ones."""
+    return load(canvas, at) - load(canvas, at + stride)
 
 
 @inline
@@ -228,7 +240,7 @@ def removed(canvas: Floats, source: int, pitch: int, stride: int, offsets: Ints,
     for i in range(count):
         at = source + offsets[first + i]
         for j in range(at, at + BLOCK * pitch, pitch):
-            difference = load(canvas, j) - load(canvas, j + stride)
+            difference = load_removed(canvas, j, stride)
             squares = fma(difference, difference, squares)
     mean: np.float32 = total(squares) / np.float32(count * _PIXELS)
     return mean

@@ -21,7 +21,7 @@ from plugplay.denoisers.bm3d.vectors import (
     load_ints,
     lower_of,
     mask_below,
-    shift_in,
+    shifts_in,
     splat_int,
     store_ints,
     upper_of,
@@ -48,23 +48,34 @@ def lane_orders() -> Ints:
 
 
 @inline
+def insert(key: Int8, previous: Int8, current: Int8) -> Int8:
+    """Return a vector of an ascending list after `key` (in all lanes) was put where it belongs.
+
+    `previous` and `current` are the vector before it and itself.
+    """
+    by_1, _, _, _ = shifts_in(previous, current)
+    return upper_of(by_1, lower_of(current, key))
+
+
+@inline
+def insert_4(k1: Int8, k2: Int8, k3: Int8, k4: Int8, previous: Int8, current: Int8) -> Int8:
+    """Do what `insert` does for four ascending keys; one after the other they would have to wait for each other."""
+    by_1, by_2, by_3, by_4 = shifts_in(previous, current)
+    early = upper_of(lower_of(current, k1), lower_of(by_1, k2))
+    late = upper_of(lower_of(by_2, k3), lower_of(by_3, k4))
+    return upper_of(upper_of(early, late), by_4)
+
+
+@inline
 def insert_16(key: Int8, b0: Int8, b1: Int8) -> tuple[Int8, ...]:
     """Put `key` (in all lanes) where it belongs in an ascending list of 16; the largest drops out."""
-    return (
-        upper_of(shift_in(splat_int(0), b0), lower_of(b0, key)),
-        upper_of(shift_in(b0, b1), lower_of(b1, key)),
-    )
+    return insert(key, splat_int(0), b0), insert(key, b0, b1)
 
 
 @inline
 def insert_32(key: Int8, b0: Int8, b1: Int8, b2: Int8, b3: Int8) -> tuple[Int8, ...]:
     """Put `key` (in all lanes) where it belongs in an ascending list of 32; the largest drops out."""
-    return (
-        upper_of(shift_in(splat_int(0), b0), lower_of(b0, key)),
-        upper_of(shift_in(b0, b1), lower_of(b1, key)),
-        upper_of(shift_in(b1, b2), lower_of(b2, key)),
-        upper_of(shift_in(b2, b3), lower_of(b3, key)),
-    )
+    return insert(key, splat_int(0), b0), insert(key, b0, b1), insert(key, b1, b2), insert(key, b2, b3)
 
 
 @inline
@@ -130,21 +141,40 @@ def column_minima(keys: Ints, start: int, stop: int, minima: Ints) -> None:
 
 
 @inline
+def lane_of_minima(minima: Ints, first: int) -> tuple[Int8, ...]:
+    """Return four minima of one lane that follow each other in order, each in a vector of its own."""
+    return (
+        broadcast_int(minima, first),
+        broadcast_int(minima, first + LANES),
+        broadcast_int(minima, first + 2 * LANES),
+        broadcast_int(minima, first + 3 * LANES),
+    )
+
+
+@inline
 def bound_16(minima: Ints) -> int:
     """Return a bound on the 16th smallest key: the 16th smallest of the four smallest minima of every lane."""
     b0 = b1 = splat_int(HIGHEST)
-    for i in range(4 * LANES):
-        b0, b1 = insert_16(broadcast_int(minima, i), b0, b1)
+    for i in range(LANES):
+        k1, k2, k3, k4 = lane_of_minima(minima, i)
+        b0, b1 = insert_4(k1, k2, k3, k4, splat_int(0), b0), insert_4(k1, k2, k3, k4, b0, b1)
     bound: int = lane(b1, 7)
     return bound
 
 
 @inline
 def bound_32(minima: Ints) -> int:
-    """Return a bound on the 32nd smallest key: the 32nd smallest of the seven smallest minima of every lane."""
+    """Return a bound on the 32nd smallest key: the 32nd smallest of the eight smallest minima of every lane."""
     b0 = b1 = b2 = b3 = splat_int(HIGHEST)
-    for i in range(7 * LANES):
-        b0, b1, b2, b3 = insert_32(broadcast_int(minima, i), b0, b1, b2, b3)
+    for four in range(0, 8 * LANES, 4 * LANES):
+        for i in range(four, four + LANES):
+            k1, k2, k3, k4 = lane_of_minima(minima, i)
+            b0, b1, b2, b3 = (
+                insert_4(k1, k2, k3, k4, splat_int(0), b0),
+                insert_4(k1, k2, k3, k4, b0, b1),
+                insert_4(k1, k2, k3, k4, b1, b2),
+                insert_4(k1, k2, k3, k4, b2, b3),
+            )
     bound: int = lane(b3, 7)
     return bound
 

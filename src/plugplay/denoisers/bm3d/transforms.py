@@ -1,7 +1,7 @@
 """The transforms of blocks and groups, on eight rows at a time.
 
-A block is a tuple of eight `float8` rows. Each one-dimensional transform below combines whole rows, that is, it
-works along the columns of the block; the two-dimensional ones transpose in between.
+A block is a tuple of eight `float8` rows. Each transform below combines whole rows, that is, it works along the
+columns of the block; for the other direction the block is transposed.
 
 None of them divides or normalises where that can wait: the shrinkage kernels multiply every coefficient by a
 table anyway, and the constants that are missing here are in these tables (`dct_scales`, `biorthogonal_norms`,
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.denoisers.bm3d.profiles import BLOCK
-from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store, transpose
+from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store
 from plugplay.denoisers.compiling import inline
 
 # Rows of the orthonormal DCT-II of length 8 are cosines of k pi / 16, halved; these are what is left of them when a
@@ -51,8 +51,8 @@ def dct(
         p - q,
         e0 - e1,
         p + q,
-        fma(t2, e2, splat(0.0) - e3),
-        fma(ratio, d, splat(0.0) - b),
+        fma(t2, e2, -e3),
+        fma(ratio, d, -b),
     )
 
 
@@ -63,7 +63,7 @@ def inverse_dct(
     """Transpose of `dct`: its inverse for coefficients that were multiplied by the squares of `dct_scales`."""
     t1, t2, t3, ratio = splat(_TAN_1), splat(_TAN_2), splat(_TAN_3), splat(_RATIO)
     e0, e1 = y0 + y4, y0 - y4
-    e2, e3 = fma(t2, y6, y2), fma(t2, y2, splat(0.0) - y6)
+    e2, e3 = fma(t2, y6, y2), fma(t2, y2, -y6)
     s0, s1, s2, s3 = e0 + e2, e1 + e3, e1 - e3, e0 - e2
     p, q = y5 + y3, y5 - y3
     a, b, c, d = y1 + p, q - y7, y1 - p, q + y7
@@ -110,46 +110,6 @@ def inverse_biorthogonal(
 
 
 @inline
-def dct_block(
-    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
-) -> tuple[Float8, ...]:
-    """Two-dimensional `dct`; the coefficients come out transposed."""
-    b0, b1, b2, b3, b4, b5, b6, b7 = dct(a0, a1, a2, a3, a4, a5, a6, a7)
-    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
-    return dct(c0, c1, c2, c3, c4, c5, c6, c7)
-
-
-@inline
-def inverse_dct_block(
-    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
-) -> tuple[Float8, ...]:
-    """Inverse of `dct_block`, for coefficients multiplied as `inverse_dct` wants them."""
-    b0, b1, b2, b3, b4, b5, b6, b7 = inverse_dct(a0, a1, a2, a3, a4, a5, a6, a7)
-    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
-    return inverse_dct(c0, c1, c2, c3, c4, c5, c6, c7)
-
-
-@inline
-def biorthogonal_block(
-    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
-) -> tuple[Float8, ...]:
-    """Two-dimensional `biorthogonal`; the coefficients come out transposed."""
-    b0, b1, b2, b3, b4, b5, b6, b7 = biorthogonal(a0, a1, a2, a3, a4, a5, a6, a7)
-    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
-    return biorthogonal(c0, c1, c2, c3, c4, c5, c6, c7)
-
-
-@inline
-def inverse_biorthogonal_block(
-    a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
-) -> tuple[Float8, ...]:
-    """Inverse of `biorthogonal_block`, for coefficients scaled as `inverse_biorthogonal` wants them."""
-    b0, b1, b2, b3, b4, b5, b6, b7 = inverse_biorthogonal(a0, a1, a2, a3, a4, a5, a6, a7)
-    c0, c1, c2, c3, c4, c5, c6, c7 = transpose(b0, b1, b2, b3, b4, b5, b6, b7)
-    return inverse_biorthogonal(c0, c1, c2, c3, c4, c5, c6, c7)
-
-
-@inline
 def haar_8(
     a0: Float8, a1: Float8, a2: Float8, a3: Float8, a4: Float8, a5: Float8, a6: Float8, a7: Float8
 ) -> tuple[Float8, ...]:
@@ -161,36 +121,37 @@ def haar_8(
 
 @inline
 def inverse_haar_8(
-    y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
+    y0: Float8, y1: Float8, y2: Float8, y3: Float8, d0: Float8, d1: Float8, d2: Float8, d3: Float8
 ) -> tuple[Float8, ...]:
-    """Inverse of `haar_8` for a sum of zero, if every difference was divided by the number of values in it."""
-    s0, s1, s2, s3 = y1 + y2, y1 - y2, y3 - y1, splat(0.0) - y1 - y3
+    """Inverse of `haar_8`, if every coefficient was divided by the number of values in it."""
+    t0, t1 = y0 + y1, y0 - y1
+    s0, s1, s2, s3 = t0 + y2, t0 - y2, t1 + y3, t1 - y3
     return s0 + d0, s0 - d0, s1 + d1, s1 - d1, s2 + d2, s2 - d2, s3 + d3, s3 - d3
 
 
 @inline
-def haar(blocks: Floats, count: int) -> None:
-    """Unnormalised Haar transform across `count` (a power of two) 8x8 blocks, in place."""
+def haar(blocks: Floats, count: int, pitch: int) -> None:
+    """Unnormalised Haar transform across `count` (1, 2 or 4) 8x8 blocks that are `pitch` apart, in place."""
     half = 1
     while half < count:
-        _butterflies(blocks, count, half)
+        _butterflies(blocks, count, half, pitch)
         half *= 2
 
 
 @inline
-def inverse_haar(blocks: Floats, count: int) -> None:
+def inverse_haar(blocks: Floats, count: int, pitch: int) -> None:
     """Inverse of `haar`, if every coefficient was divided by the number of values in it."""
     half = count // 2
     while half > 0:
-        _butterflies(blocks, count, half)
+        _butterflies(blocks, count, half, pitch)
         half //= 2
 
 
 @inline
-def _butterflies(blocks: Floats, count: int, half: int) -> None:
+def _butterflies(blocks: Floats, count: int, half: int, pitch: int) -> None:
     for first in range(0, count, 2 * half):
-        for low in range(first * 64, (first + 1) * 64, 8):
-            high = low + half * 64
+        for low in range(first * pitch, first * pitch + 64, 8):
+            high = low + half * pitch
             a = load(blocks, low)
             b = load(blocks, high)
             store(blocks, low, a + b)

@@ -46,8 +46,7 @@ __all__ = [
     "lower_of",
     "mask_below",
     "pack_pairs",
-    "reciprocal",
-    "shift_in",
+    "shifts_in",
     "splat",
     "splat_int",
     "store",
@@ -149,6 +148,14 @@ _define_operator(operator.and_, int8, "and_")
 _define_operator(operator.or_, int8, "or_")
 
 
+def _lower_negation(context: Value, builder: Value, sig: Value, args: Value) -> Value:  # noqa: ARG001
+    return builder.fneg(*args)
+
+
+define_type(operator.neg, signature(float8, float8))
+lower_builtin(operator.neg, float8)(_lower_negation)
+
+
 # Memory. Alignment is that of one element: blocks start at any pixel.
 
 
@@ -243,21 +250,6 @@ def fma(builder: Value, a: Value, b: Value, c: Value) -> Value:
     kind = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v8f32")
     return builder.call(function, [a, b, c])
-
-
-@_primitive(float8, float8)
-def reciprocal(builder: Value, value: Value) -> Value:
-    """``reciprocal(v)``: 1 / v to single precision for normal floats above 0, faster than a division.
-
-    Subtracting the bits from a constant negates the exponent and is right to 12 %; each of Newton's steps
-    ``r <- r (2 - v r)`` squares the error.
-    """
-    magic = ir.Constant(INTS, [0x7EF311C3] * LANES)
-    two = ir.Constant(_FLOATS, [2.0] * LANES)
-    guess = builder.bitcast(builder.sub(magic, builder.bitcast(value, INTS)), _FLOATS)
-    for _ in range(3):
-        guess = builder.fmul(guess, fma(builder, builder.fneg(value), guess, two))
-    return guess
 
 
 @_primitive(float8, float8, float8)
@@ -364,10 +356,11 @@ def upper_of(builder: Value, a: Value, b: Value) -> Value:
     return builder.select(builder.icmp_signed(">", a, b), a, b)
 
 
-@_primitive(int8, int8, int8)
-def shift_in(builder: Value, previous: Value, current: Value) -> Value:
-    """``shift_in(p, c)``: `c` moved up by one lane, with the last lane of `p` in the first."""
-    return _shuffle(builder, previous, current, range(LANES - 1, 2 * LANES - 1))
+@_primitive(types.UniTuple(int8, 4), int8, int8)
+def shifts_in(builder: Value, previous: Value, current: Value) -> Value:
+    """``shifts_in(p, c)``: `c` moved up by one, two, three and four lanes, with the last lanes of `p` in the first."""
+    shifted = [_shuffle(builder, previous, current, range(LANES - by, 2 * LANES - by)) for by in (1, 2, 3, 4)]
+    return cgutils.pack_array(builder, shifted)
 
 
 @_primitive(types.int32, int8, int8)
