@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from plugplay.arrays.sums import sum_of_squares
+from plugplay.arrays.sums import dot, sum_of_squares
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,32 +94,31 @@ def conjugate_gradients(
     >>> solution.w, solution.converged
     (array([0.5, 0.5, 0.5]), True)
     """
-    size = math.sqrt(_dot(rhs, rhs))
+    size = norm_of(rhs)
     goal = rtol * size
     w = guess
     if applied is None and guess.any():
         applied = system(guess)
     residual = rhs if applied is None else rhs - applied
-    norm = math.sqrt(_dot(residual, residual))
+    norm = norm_of(residual)
     if norm > size:  # a guess worse than none
         w, residual, norm = np.zeros_like(rhs), rhs, size
     best, best_left, best_norm, best_at = w, residual, norm, 0
     milestone, milestone_at = norm, 0
-    direction = np.zeros_like(rhs)
-    energy = math.inf
+    direction, energy = rhs, math.inf
     iterations = 0
     while norm > goal and iterations < max_iter and iterations - milestone_at < STALLED:
         conditioned = preconditioner(residual)
-        previous, energy = energy, _dot(residual, conditioned)
-        direction = conditioned + (energy / previous) * direction
+        previous, energy = energy, dot(residual, conditioned)
+        direction = conditioned if iterations == 0 else _sum(conditioned, energy / previous, direction)
         applied = system(direction)
-        curvature = _dot(direction, applied)
+        curvature = dot(direction, applied)
         if not curvature > 0:  # rounding errors have made the system indefinite
             break
         length = energy / curvature
-        w = w + length * direction
-        residual = residual - length * applied
-        norm = math.sqrt(_dot(residual, residual))
+        w = _sum(w, length, direction)
+        residual = _sum(residual, -length, applied)
+        norm = norm_of(residual)
         iterations += 1
         if norm < best_norm:
             best, best_left, best_norm, best_at = w, residual, norm, iterations
@@ -129,7 +128,7 @@ def conjugate_gradients(
         w, residual, norm = best, best_left, best_norm
     if iterations > FAITHFUL:
         residual = rhs - system(w)
-        norm = math.sqrt(_dot(residual, residual))
+        norm = norm_of(residual)
         goal *= 2
     return Solution(w, iterations, norm / size if size else 0.0, norm <= goal, residual)
 
@@ -205,9 +204,12 @@ def largest_eigenvalue(system: Callable[[FloatArray], FloatArray], first: FloatA
 
 
 def norm_of(array: FloatArray) -> float:
-    """Return the Euclidean norm, summed in double precision."""
+    """Return the Euclidean norm."""
     return math.sqrt(sum_of_squares(array))
 
 
-def _dot(a: FloatArray, b: FloatArray) -> float:
-    return float(np.sum(a * b, dtype=np.float64))
+def _sum(a: FloatArray, factor: float, b: FloatArray) -> FloatArray:
+    """Return ``a + factor * b`` in an array of its own, with no other beside it."""
+    result = np.multiply(b, factor)
+    result += a
+    return result

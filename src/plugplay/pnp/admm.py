@@ -31,7 +31,7 @@ from plugplay.arrays.checks import (
 from plugplay.denoisers.base import Denoiser, name_of
 from plugplay.metrics import psnr
 from plugplay.pnp.driver import Driver
-from plugplay.pnp.iterations import Pass, Problem, check_bounded, first_state, rms
+from plugplay.pnp.iterations import Pass, Problem, check_bounded, check_sizes, first_state, rms, rms_difference
 from plugplay.pnp.results import Parameters, Result
 from plugplay.pnp.state import State
 
@@ -64,17 +64,18 @@ class ADMM:
         w = x + state.u
         check_bounded(x, w)
         noisy = problem.clipped(w)
-        model_move, clip_move = rms(x - target), rms(w - noisy)
+        model_move, clip_move = rms_difference(x, target), rms_difference(w, noisy)
         del target, w  # a denoiser of large images needs the room
         v = problem.denoise(noisy, problem.sigma(state.rho))
-        denoiser_move = rms(v - noisy)
+        denoiser_move = rms_difference(v, noisy)
         del noisy
         u = x + state.u
         u -= v
-        check_bounded(v, u)
+        dual = rms(u)
+        check_sizes(rms(v), dual)
         return Pass(
             x, v, u,
-            model_move=model_move, denoiser_move=denoiser_move, clip_move=clip_move, dual=rms(u), fidelity=fidelity,
+            model_move=model_move, denoiser_move=denoiser_move, clip_move=clip_move, dual=dual, fidelity=fidelity,
         )  # fmt: skip
 
     def image(self, state: State) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 from plugplay.arrays.checks import FloatArray, check_number, check_same_shape, float_image, numeric_array
 from plugplay.denoisers.base import Denoiser, open_session
 from plugplay.models.description import open_steps, warnings_of
-from plugplay.pnp.iterations import Diverged, Problem, rms
+from plugplay.pnp.iterations import Diverged, Problem, rms_difference
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import Figures, History, State
 
@@ -195,7 +195,8 @@ class Driver:
         return replace(after, rho=rho, history=History.of(figures))
 
     def _measured(self, made: Pass, before: State, after: State, began: float) -> Figures:
-        dx, dv, du = rms(made.x - before.x), rms(made.v - before.v), rms(made.u - before.u)
+        moves = ((made.x, before.x), (made.v, before.v), (made.u, before.u))
+        dx, dv, du = (rms_difference(new, old) for new, old in moves)
         return Figures(
             rho=before.rho,
             sigma=self._problem.sigma(before.rho),

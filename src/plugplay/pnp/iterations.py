@@ -16,12 +16,12 @@ from typing import Protocol
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_choice
-from plugplay.arrays.sums import sum_of_squares
+from plugplay.arrays.sums import sum_of_squared_differences, sum_of_squares
 from plugplay.models.base import DataTerm, ProxSession
 from plugplay.models.description import known_fidelity, lipschitz_of
 from plugplay.pnp.state import History, State
 
-__all__ = ["ITERATIONS", "Diverged", "Iteration", "Pass", "Problem", "get_iteration", "rms"]
+__all__ = ["ITERATIONS", "Diverged", "Iteration", "Pass", "Problem", "get_iteration", "rms", "rms_difference"]
 
 # Iterates live on the scale [0, 1]; one whose RMS is beyond this is on its way to infinity.
 EXPLODED = 1e3
@@ -155,7 +155,12 @@ def first_state(first: FloatArray, rho: float) -> State:
 
 def check_bounded(*arrays: FloatArray) -> None:
     """Raise `Diverged` if one of the arrays has exploded."""
-    if not all(rms(array) <= EXPLODED for array in arrays):  # written so that NaN counts
+    check_sizes(*(rms(array) for array in arrays))
+
+
+def check_sizes(*sizes: float) -> None:
+    """Raise `Diverged` if one of these root mean squares is that of an array that has exploded."""
+    if not all(size <= EXPLODED for size in sizes):  # written so that NaN counts
         raise Diverged
 
 
@@ -163,3 +168,9 @@ def rms(array: FloatArray) -> float:
     """Return the root mean square, summed in a fixed order whatever the number of threads."""
     with np.errstate(over="ignore"):
         return math.sqrt(sum_of_squares(array) / array.size)
+
+
+def rms_difference(a: FloatArray, b: FloatArray) -> float:
+    """Return the root mean square of a difference, summed likewise."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.sqrt(sum_of_squared_differences(a, b) / a.size)

@@ -40,7 +40,8 @@ from scipy import ndimage
 from plugplay.arrays.checks import FloatArray, check_same_shape
 from plugplay.arrays.records import Fingerprinted
 from plugplay.models.base import check_step
-from plugplay.models.likelihoods.masked import MaskedSystem, MaskedTerm
+from plugplay.models.likelihoods.masked import MaskedTerm
+from plugplay.models.likelihoods.masked_system import MaskedSystem
 from plugplay.models.likelihoods.poisson import PoissonTerm
 from plugplay.models.likelihoods.saturation import completed
 from plugplay.models.solvers import StepLog, conjugate_gradients

@@ -94,6 +94,9 @@ class SampledBlur(Fingerprinted):
     def adjoint(self, y: FloatArray) -> FloatArray:
         """Return Gᵀ y: upsampling, then convolution with the flipped kernel."""
         samples = self._spectrum(y)
+        if self.factor == 1:  # nothing to repeat
+            samples *= _along(self.conjugate, samples)
+            return _image(samples, self.shape)
         spectrum = np.zeros((*self.transfer.shape, *samples.shape[self._ndim :]), samples.dtype)
         self._add_adjoint(samples, spectrum)
         return _image(spectrum, self.shape)
@@ -210,7 +213,11 @@ def _chunks(rows: int) -> Iterator[slice]:
 
 
 def _image(spectrum: NDArray[Any], shape: tuple[int, ...]) -> FloatArray:
-    image: FloatArray = scipy.fft.irfftn(spectrum, s=shape, axes=range(len(shape)), overwrite_x=True)
+    """Return the image of a half spectrum, whose memory is used up."""
+    last = len(shape) - 1
+    # One after the other: `irfftn` would make another array of what is between the two.
+    columns = scipy.fft.ifftn(spectrum, axes=range(last), overwrite_x=True)
+    image: FloatArray = scipy.fft.irfft(columns, n=shape[last], axis=last, overwrite_x=True)
     return image
 
 
