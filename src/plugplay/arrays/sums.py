@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["dot", "sum_of_squared_differences", "sum_of_squares"]
 
 # Pixels that are summed in the precision of the image before double precision takes over: few enough for the cache.
-_PIECE = 1 << 15
+_PIECE = 1 << 16
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

@@ -63,7 +63,9 @@ def structure_in_flat_places(y: FloatArray, image: FloatArray, width: int, noise
 
 def _variation(image: FloatArray, side: int) -> NDArray[np.float64]:
     """Return the standard deviations within all windows that are inside of the image, channels together."""
-    planes = np.moveaxis(image.reshape(*image.shape[:2], -1), -1, 0).astype(np.float64)
+    planes = np.moveaxis(image.reshape(*image.shape[:2], -1), -1, 0)
+    variances = uniform_filter(np.mean([np.square(plane, dtype=np.float64) for plane in planes], axis=0), side)
+    for plane in planes:
+        variances -= np.square(uniform_filter(np.ascontiguousarray(plane, np.float64), side)) / len(planes)
     inner = (slice(side // 2, -(side // 2)),) * 2
-    variances = [uniform_filter(np.square(plane), side) - np.square(uniform_filter(plane, side)) for plane in planes]
-    return np.asarray(np.sqrt(np.maximum(np.mean(variances, axis=0)[inner], 0)))
+    return np.asarray(np.sqrt(np.maximum(variances[inner], 0)))
