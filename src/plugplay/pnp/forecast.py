@@ -38,7 +38,7 @@ RECENT = 5
 # What an iteration takes beside the denoiser, relative to a call of it with tiny noise.
 MODEL_WORK = 0.35
 # What looking at the result and writing it takes, in the same units.
-LAST_WORK = 1.2
+LAST_WORK = 1.6
 # The trend of delta counts for half when delta is ten to this power times the tolerance.
 NEAR = 0.3
 

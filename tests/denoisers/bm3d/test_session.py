@@ -8,7 +8,8 @@ import pytest
 
 from plugplay.denoisers import BM3D
 from plugplay.denoisers.bm3d.canvas import Canvas
-from plugplay.denoisers.bm3d.denoiser import LIFETIME, MIN_THIRD_SIGMA, NOISE_CHANGE, Memory
+from plugplay.denoisers.bm3d.denoiser import MIN_THIRD_SIGMA
+from plugplay.denoisers.bm3d.memory import LIFETIME, NOISE_CHANGE, TINY_SIGMA, Memory
 from plugplay.denoisers.bm3d.pipeline import denoise_planes
 from plugplay.denoisers.bm3d.profiles import profile_for
 from plugplay.traits import Traits
@@ -129,34 +130,41 @@ def test_what_progress_raises_ends_the_call_and_leaves_the_session_usable(shape,
     np.testing.assert_array_equal(session(other, 0.2), BM3D(workers=workers)(other, 0.2))
 
 
+def test_tiny_noise_counts_as_the_same():
+    memory, profile = Memory(), profile_for("normal", 2, "restoration")
+    groups = memory.groups_for(TINY_SIGMA, profile)
+    assert memory.groups_for(TINY_SIGMA / (2 * NOISE_CHANGE), profile) is groups
+    assert memory.groups_for(TINY_SIGMA * (2 * NOISE_CHANGE), profile) is not groups
+
+
 def test_a_third_stage_joins_the_groups_that_are_there():
     """Below `third_below` the calls of a session have a third stage; the first two keep their grids and groups."""
-    image, third, two = noise_image(3), BM3D(sparse_above=0.15, third_below=0.15), BM3D(sparse_above=0.0)
+    image, third, two = noise_image(3), BM3D(sparse_above=0.15, third_below=0.15), BM3D(sparse_above=0.0, third_below=0)
     session = third.session()
     sparse = two.session()
     np.testing.assert_array_equal(session(image, 0.2), sparse(image, 0.2))
     assert not np.array_equal(session(image, 0.14), sparse(image, 0.14))
-    memory, profile = Memory(), third._profile(0.2, in_session=True, colour=False)
+    memory, profile = Memory(), third._profile(0.2, in_session=True)
     groups = memory.groups_for(0.2, profile)
-    with_third = third._profile(0.14, in_session=True, colour=False)
+    with_third = third._profile(0.14, in_session=True)
     assert with_third.principal is not None
     assert profile.principal is None
     assert memory.groups_for(0.14, with_third) is groups
     # Outside of a session there are two stages on the usual grid, and two for a noise that a third cannot improve.
     np.testing.assert_array_equal(third(image, 0.14), BM3D()(image, 0.14))
     lighter = profile_for("normal", 2, "denoising").lighter(2)
-    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True, colour=False) == lighter
+    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True) == lighter
 
 
 def test_colours_are_thinned_out_where_no_third_stage_follows():
     blurred = BM3D(sparse_above=0.15)
-    profiles = [blurred._profile(sigma, in_session=True, colour=True) for sigma in (0.2, 0.1)]
+    profiles = [blurred._profile(sigma, in_session=True) for sigma in (0.2, 0.1, 0.02)]
     assert [(profile.pilot.step, profile.final.step, profile.thinning) for profile in profiles] == [
+        (5, 7, 1),
         (4, 4, 4),
         (4, 4, 2),
     ]
-    assert blurred._profile(0.2, in_session=True, colour=False) == profile_for("normal", 2, "denoising").sparser()
-    assert blurred._profile(0.2, in_session=False, colour=True) == profile_for("normal", 2, "denoising")
+    assert blurred._profile(0.2, in_session=False) == profile_for("normal", 2, "denoising")
 
 
 def test_only_luminance_has_the_third_stage_in_a_session():

@@ -13,16 +13,11 @@ from plugplay.arrays.checks import FloatArray, check_choice, check_integer, chec
 from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
 from plugplay.denoisers.bm3d.images import denoise_image
-from plugplay.denoisers.bm3d.pipeline import Groups, Progress
-from plugplay.denoisers.bm3d.profiles import Profile, ProfileName, Purpose, Stage, profile_for
+from plugplay.denoisers.bm3d.memory import Memory
+from plugplay.denoisers.bm3d.pipeline import Progress
+from plugplay.denoisers.bm3d.profiles import Profile, ProfileName, Purpose, profile_for
 
 __all__ = ["BM3D"]
-
-LIFETIME = 12
-"""Calls of a session after which groups are searched for anew: the image has become another one by then."""
-
-NOISE_CHANGE = 2.2
-"""The factor by which the noise may change before groups are searched for anew: the limit of similarity follows it."""
 
 MIN_THIRD_SIGMA = 1 / 255
 """The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
@@ -30,15 +25,26 @@ MIN_THIRD_SIGMA = 1 / 255
 SPARSE_SIGMA, SPARSE_PER_NOISE = 0.05, 4.0
 """Above this sigma, and this multiple of the noise in the data, a restoration has its reference blocks further apart.
 
-Such calls decide coarse structure only: on 28 blurred images (the seven photographs it was chosen on, four kernels)
-PSNR stays within 0.01 dB on average. But tiny differences decide which blocks form a group, and where fewer groups
-share in each pixel the decisions last longer: data that change by 0.01/255 end as images that change by 0.5/255 on
-average, instead of 0.3 (``python benchmarks/scale.py stability``). With steps that are larger still it is 0.7.
+Such calls decide coarse structure only. Against the closer blocks that follow, PSNR falls by 0.01 dB on average over
+nine crops of 192 x 192 pixels (camera, gravel, motorcycle, brick, grass, coffee, chelsea, nuthatch, bridge) and by
+0.02 dB over six others (moon, astronaut, retina, rocket, wine, seeding), with motion, disk, Gaussian and box blur. But
+tiny differences decide which blocks form a group, and where fewer groups share in each pixel the decisions last longer:
+see `FINAL_SPREAD`.
 
-Below it, blocks are four pixels apart instead of three, which costs 0.02 to 0.04 dB (crops of camera, bridge, nuthatch,
-chelsea, astronaut, rocket, wine, seeding, moon, retina and motorcycle; motion, disk, Gaussian and box blur). Colour
-differences are filtered at one in two of them, above it at one in four instead of at blocks further apart: on six of
-these crops in colour that changes PSNR by less than 0.01 dB on average, by 0.1 dB at most.
+Below it, blocks are four pixels apart instead of three.
+"""
+
+FINAL_SPREAD = 4
+"""How much further apart blocks of the second stage are above that sigma; in the first it is half of that.
+
+With half of that in both, which took a quarter more time, data that change by 0.01/255 ended as images that change by
+0.64/255 on average, now by 0.73 (``python benchmarks/scale.py stability``); PSNR was 0.01 to 0.02 dB higher.
+"""
+
+THIN_ABOVE = 0.25
+"""The share of that sigma above which colour differences are filtered at one in four of the closer blocks.
+
+Below it they are at one in two: blocks that do not overlap would be seen in the result.
 """
 
 THIRD_SIGMA, THIRD_PER_NOISE = 0.03, 2.0
@@ -56,8 +62,10 @@ NEARLY_EXACT, EXACT_THIRD_SIGMA = 1.5 / 255, 0.1
 or a later beginning would cost 0.03 dB each.
 """
 
-SPARSE_EFFORT, THIRD_EFFORT = 0.9, 2.3
-"""How long a call with blocks further apart takes, and one that has a third stage, too, relative to others."""
+SPARSE_EFFORT, DECIMATED_EFFORT, THIRD_EFFORT = 0.75, 0.9, 2.3
+"""How long calls take relative to others, on average over gray and colour: those of a deblurring with blocks further
+apart (0.6 and 0.9), those of super-resolution, and those that have a third stage, too.
+"""
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
 
@@ -240,15 +248,17 @@ class BM3D:
         Examples
         --------
         >>> BM3D(sparse_above=0.05).effort(0.1), BM3D(sparse_above=0.05).effort(0.02)
-        (0.9, 1.0)
+        (0.75, 1.0)
         """
-        return SPARSE_EFFORT if self._is_sparse(sigma) else THIRD_EFFORT if self._has_third(sigma) else 1.0
+        if self._is_sparse(sigma):
+            return SPARSE_EFFORT if self.third_below is None else DECIMATED_EFFORT
+        return THIRD_EFFORT if self._has_third(sigma) else 1.0
 
     def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
 
         From call to call within a restoration the image changes little, and so do the groups: the session searches
-        anew only now and then (see `LIFETIME` and `NOISE_CHANGE`), and the search is more than half of the work.
+        anew only now and then (see `plugplay.denoisers.bm3d.memory`), and the search is more than half of the work.
         Sessions share nothing.
 
         Parameters
@@ -322,18 +332,20 @@ class BM3D:
     def _has_third(self, sigma: float) -> bool:
         return self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below
 
-    def _profile(self, sigma: float, *, in_session: bool, colour: bool) -> Profile:
+    def _profile(self, sigma: float, *, in_session: bool) -> Profile:
         """Return the settings of a call."""
         purpose = self.purpose or "denoising"
         profile = profile_for(self.profile, self._stages if sigma >= MIN_THIRD_SIGMA else 2, purpose)
         third = in_session and self._has_third(sigma)
         if in_session and self.sparse_above is not None:
-            if third or (self._is_sparse(sigma) and (self.third_below is not None or not colour)):
+            if third or (self._is_sparse(sigma) and self.third_below is not None):
                 # The third stage forgives the others their coarse grids, and they keep the groups that they have.
                 profile = profile.sparser()
+            elif self._is_sparse(sigma):
+                profile = profile.sparser(FINAL_SPREAD)
             else:
                 # Of three channels, two can be thinned out on a grid that is dense enough for it.
-                profile = profile.lighter(4 if self._is_sparse(sigma) else 2)
+                profile = profile.lighter(4 if sigma > THIN_ABOVE * self.sparse_above else 2)
         if third:
             principal = profile_for(self.profile, 3, purpose).principal
             profile = replace(profile, principal=principal, principal_luminance=True)
@@ -349,7 +361,7 @@ class BM3D:
             if progress:
                 progress(1.0)
             return image.copy()
-        profile = self._profile(sigma, in_session=memory is not None, colour=image.ndim == 3)
+        profile = self._profile(sigma, in_session=memory is not None)
         groups = memory.groups_for(sigma, profile) if memory else None
         try:
             return denoise_image(
@@ -368,29 +380,3 @@ def _part(progress: Progress | None, index: int, count: int) -> Progress | None:
         return None
     whole = progress
     return lambda share: whole((index + share) / count)
-
-
-class Memory:
-    """The groups of one image in one restoration; the shape of the image must not change."""
-
-    def __init__(self) -> None:
-        self._groups: Groups = {}
-        self._stages: tuple[Stage, Stage] | None = None
-        self._sigma = 0.0
-        self._uses = 0
-
-    def groups_for(self, sigma: float, profile: Profile) -> Groups:
-        """Return the groups to use for an image with this noise: empty ones if a search is due."""
-        change = max(sigma, self._sigma) / min(sigma, self._sigma) if self._uses else 1.0
-        # A third stage that was not there before searches for its own groups.
-        stages = profile.pilot, profile.final
-        if change > NOISE_CHANGE or self._uses == LIFETIME or stages != self._stages:
-            self.forget()
-        if self._uses == 0:
-            self._sigma, self._stages = sigma, stages
-        self._uses += 1
-        return self._groups
-
-    def forget(self) -> None:
-        """Make the next call search anew."""
-        self._groups, self._uses = {}, 0

@@ -99,16 +99,19 @@ class Profile:
     thinning: Literal[1, 2, 4] = 1
     spectrum: tuple[tuple[float, ...], ...] | None = None
 
-    def sparser(self) -> Profile:
+    def sparser(self, final: int = 2) -> Profile:
         """Return the profile with reference blocks two pixels further apart, and without a third stage.
+
+        Those of the final stage are `final` pixels further apart; no pixel is left out as long as steps are at most
+        `BLOCK`.
 
         Examples
         --------
-        >>> sparser = profile_for("normal", 2, "restoration").sparser()
+        >>> sparser = profile_for("normal", 2, "restoration").sparser(4)
         >>> sparser.pilot.step, sparser.final.step
-        (5, 5)
+        (5, 7)
         """
-        return replace(self, pilot=self.pilot.spread(2), final=self.final.spread(2), principal=None)
+        return replace(self, pilot=self.pilot.spread(2), final=self.final.spread(final), principal=None)
 
     def lighter(self, thinning: Literal[2, 4]) -> Profile:
         """Return the profile with blocks one pixel further apart, and with thinning if they are close enough for it.
