@@ -322,7 +322,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path, image, name, mes
 def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
     path = tmp_path / "a.png"
     path.write_bytes(b"precious")
-    monkeypatch.setattr("imagecodecs.png_encode", lambda pixels: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("imagecodecs.png_encode", lambda pixels, level: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         io.write(path, ImageFile.of(drawn((4, 4), "u1")))
     assert [p.name for p in tmp_path.iterdir()] == ["a.png"]

@@ -37,7 +37,7 @@ Below it, blocks are four pixels apart instead of three.
 FINAL_SPREAD = 4
 """How much further apart blocks of the second stage are above that sigma; in the first it is half of that.
 
-With half of that in both, which took a quarter more time, data that change by 0.01/255 ended as images that change by
+With half of that in both, data that change by 0.01/255 ended as images that change by
 0.64/255 on average, now by 0.73 (``python benchmarks/scale.py stability``); PSNR was 0.01 to 0.02 dB higher.
 """
 
