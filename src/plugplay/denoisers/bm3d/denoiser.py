@@ -37,14 +37,14 @@ Below it, blocks are four pixels apart instead of three.
 FINAL_SPREAD = 4
 """How much further apart blocks of the second stage are above that sigma; in the first it is half of that.
 
-With half of that in both, data that change by 0.01/255 ended as images that change by
-0.64/255 on average, now by 0.73 (``python benchmarks/scale.py stability``); PSNR was 0.01 to 0.02 dB higher.
+With half of that in both, data that change by 0.01/255 ended as images that change by 0.64/255 on average, now by 0.73
+(``python benchmarks/scale.py stability``); PSNR was 0.01 to 0.02 dB higher.
 """
 
 THIN_ABOVE = 0.25
 """The share of that sigma above which colour differences are filtered at one in four of the closer blocks.
 
-Below it they are at one in two: blocks that do not overlap would be seen in the result.
+Below it they are at one in two: blocks that do not overlap might show in the result.
 """
 
 THIRD_SIGMA, THIRD_PER_NOISE = 0.03, 2.0
