@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.fft
 
-from plugplay import posing, watching
+from plugplay import clipping, posing, watching
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
 from plugplay.arrays.observation import Conversion
@@ -27,7 +27,8 @@ from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.tuning.doubts import doubts
-from plugplay.tuning.rules import Case, choose, denoises_first, leaves_nearly_white_noise, leaves_white_noise
+from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
+from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
 from plugplay.tuning.watch import MAX_RERUNS, Sign, Suggestion, Watch
 
@@ -341,13 +342,12 @@ def prepare(
     data_term = problem.data_term if found.model is model else found.model.data_term(unit)
     model, traits = found.model, found.traits
     uniform = isinstance(described, float) and description.possible_range_of(data_term) is None
-    if free and not squares and max_iter is None and uniform and denoises_first(traits, level):
-        way = DenoiseFirst(model)
-    white = single or way.name == DenoiseFirst.name or (uniform and leaves_nearly_white_noise(traits, level))
+    first = free and not squares and max_iter is None and uniform and denoises_first(traits, level)
+    way = DenoiseFirst(model) if first else way
+    white = single or first or (uniform and leaves_nearly_white_noise(traits, level))
     left = replace(traits, leaves="white" if white else traits.leaves, noise=level, noise_spectrum=problem.spectrum)
     method = prepare_denoiser(denoiser, left, threads)
-    usual = watched and way.name == "admm" and schedule is None and max_iter is None
-    plain = usual and is_plain(unit, traits, data_term, described)
+    plain = watched and free and not first and max_iter is None and is_plain(unit, traits, data_term, described)
     coarse = coarse_of(unit, model, traits, pace=pace) if plain or pace is not None else None
     case = Case(
         traits=description.rule_traits(data_term, traits),
@@ -360,6 +360,7 @@ def prepare(
         min_sigma=min_sigma_of(method),
         grid="fine" if plain else "only",
         uniform=isinstance(described, float),
+        activity=watching.activity_seen(unit, traits, found.noise or level) if uniform and lam is None else 1.0,
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0
@@ -372,7 +373,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=posing.clip_of(clip, choice.clip, scale, unit, data_term),
+        clip=clipping.clip_of(clip, choice.clip, scale, unit, data_term),
         iteration=way.name,
         last_sigma=choice.last_sigma,
     )
@@ -392,7 +393,7 @@ def prepare(
         _reference=None if reference is None else posing.checked_reference(reference, data_term, conversion),
         _workers=threads,
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
-        _watch=watching.watch_for(data_term, traits, unit, level, described, scale),
+        _watch=watching.watch_for(data_term, traits, unit, problem, scale),
         _case=case if watched else None,
         _coarse=coarse,
     )

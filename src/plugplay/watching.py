@@ -11,8 +11,10 @@ from plugplay.models.description import darkest_of, evened
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
+from plugplay.tuning.activity import activity
 from plugplay.tuning.doubts import Seen
 from plugplay.tuning.folding import noise_bounds
+from plugplay.tuning.mild_blur import spectrum_of_blur
 from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.suspicion import Suspicion, suspect
 from plugplay.tuning.watch import Watch
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from plugplay.posing import Posed
     from plugplay.traits import Traits
 
-__all__ = ["suspicion", "watch_for"]
+__all__ = ["activity_seen", "suspicion", "watch_for"]
 
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
@@ -51,10 +53,17 @@ def suspicion(
     return suspect(y, model, traits, problem.level, told, reshape=reshape)
 
 
-def watch_for(
-    data_term: DataTerm, traits: Traits, y: NDArray[Any], noise: float, described: object, scale: Scale
-) -> Watch | None:
+def activity_seen(y: FloatArray, traits: Traits, noise: float) -> float:
+    """Return how much detail an image has, as a multiple of what natural images have; 1 where it cannot be seen."""
+    spectrum = spectrum_of_blur(traits)
+    if spectrum is None or spectrum.ndim != 2 or traits.observed is not None:
+        return 1.0
+    return activity(y, spectrum, noise)
+
+
+def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Posed, scale: Scale) -> Watch | None:
     """Return what the result will be held against; None where f is not a distance from the data."""
+    noise, described = problem.level, problem.noise
     if described is None:
         return None
     if traits.pointwise and isinstance(described, PoissonGaussian):  # what was not observed may be NaN
@@ -67,7 +76,19 @@ def watch_for(
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
     whole = y if traits.observed is None and not isinstance(described, PoissonGaussian) else None
-    return Watch(data_term, traits.observed, noise, seen, noise, bounded, spectrum is not None, taps, whole, scale)
+    return Watch(
+        data_term=data_term,
+        observed=traits.observed,
+        noise=noise,
+        seen=seen,
+        first_noise=noise,
+        bounded=bounded,
+        convolution=spectrum is not None,
+        taps=taps,
+        observation=whole,
+        scale=scale,
+        estimated=problem.error is not None,
+    )
 
 
 def _contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plugplay as pp
-from plugplay.tuning.rules import denoises_first, rho_after_denoising
+from plugplay.tuning.mild_blur import denoises_first, rho_after_denoising
 
 NOISE = 8 / 255
 MILD = pp.kernels.gaussian(9, sigma=0.4)

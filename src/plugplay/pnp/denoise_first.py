@@ -6,8 +6,8 @@ r"""Denoising first: one denoising of the data, then one exact step of the model
     x &= \arg\min_x \tfrac12 \|G x - d\|^2 + \tfrac{\rho}{2} \|x - d\|^2
 
 for a blur so mild that inverting it amplifies hardly anything. There the data are what a denoiser of white noise is
-made for, and the loop, which denoises what its steps have coloured, only loses: `plugplay.tuning.rules` says when, and
-which rho.
+made for, and the loop, which denoises what its steps have coloured, only loses: `plugplay.tuning.mild_blur` says when,
+and which rho.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.fft
 
-from plugplay.tuning.rules import MIN_NOISE, NATURAL_VARIANCE, natural_spectrum
+from plugplay.tuning.rules import MIN_NOISE
+from plugplay.tuning.transmission import NATURAL_VARIANCE, natural_spectrum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
