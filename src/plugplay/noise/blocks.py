@@ -14,14 +14,17 @@ from scipy.special import ndtr
 
 from plugplay.arrays.checks import BoolArray, FloatArray
 
-__all__ = ["SIDE", "Blocks", "censored_share", "quantisation_step", "take_blocks"]
+__all__ = ["FREQUENCY", "SIDE", "Blocks", "censored_share", "quantisation_step", "take_blocks"]
 
 SIDE = 8
+# Of the coefficients of a block, relative to the highest along an axis.
+FREQUENCY = np.hypot(*np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")).ravel() / (SIDE - 1)
 _MAX_VALUES = 30_000  # blocks times channels: more do not change the estimate
 _MAX_SAMPLES = 1 << 18
 _MAX_CLIPPED = 0.45  # of a block's pixels: more tell nothing about the noise
 _HIGH = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() >= SIDE
-_JPEG_MARGIN = 4.0
+_FEW_CLIPPED, _ENOUGH_UNCLIPPED = 0.1, 0.3
+_JPEG_MARGIN, _MIN_LEFT = 4.0, 0.9
 _GRID_BLOCKS = 300
 # A coefficient that the file holds as zero is smaller than this many steps of the pixels' values.
 _ZERO = 0.5
@@ -57,6 +60,8 @@ class Blocks:
         How many blocks would not overlap, as a share of N.
     gridded : bool
         Whether the blocks are those of a JPEG file.
+    step : float
+        That of the pixels' values if they lie on a lattice, else 0.
     """
 
     coefficients: NDArray[np.float64]
@@ -66,19 +71,23 @@ class Blocks:
     high: NDArray[np.float64]
     distinct: float
     gridded: bool
+    step: float
 
-    def unclipped(self, sigma: float | None) -> NDArray[np.float64]:
+    def unclipped(self, sigma: float | None, *, undone: bool = False) -> NDArray[np.float64]:
         """Return, for each block and channel, the share of the noise's variance that clipping left; 0 if too little.
 
-        Without `sigma`, blocks with any clipped pixel are left out.
+        Without `sigma`, blocks with any clipped pixel are left out; or with many, if hardly any block has none, as in
+        the night sky. `undone` tells that `sigma` is the noise before a JPEG file was written.
         """
         if sigma is None:
-            return np.where(self.clipped == 0, 1.0, 0.0)
-        if self.gridded:
-            # The noise was clipped before the compression took most of it away: nothing close to an end is of use.
-            near = np.minimum(self.means - self.low, self.high - self.means) < _JPEG_MARGIN * sigma
-            return np.where(near | (self.clipped > _MAX_CLIPPED), 0.0, 1.0)
+            few, some = self.clipped <= _FEW_CLIPPED, self.clipped == 0
+            return np.where(some if some.sum() > _ENOUGH_UNCLIPPED * few.sum() else few, 1.0, 0.0)
         left = censored_share(self.means - self.low, sigma) * censored_share(self.high - self.means, sigma)
+        if self.gridded and undone:
+            left = np.where(left > _MIN_LEFT, 1.0, 0.0)
+        elif self.gridded:
+            # The noise was clipped before the compression took most of it away: nothing close to an end is of use.
+            left = np.where(np.minimum(self.means - self.low, self.high - self.means) < _JPEG_MARGIN * sigma, 0.0, 1.0)
         return np.where(self.clipped > _MAX_CLIPPED, 0.0, left)
 
 
@@ -124,7 +133,7 @@ def take_blocks(stack: FloatArray, observed: BoolArray | None, *, step: float = 
     coefficients = _transform(pixels - means[..., None])
     if seen is not None:
         coefficients /= np.sqrt(1 - _LOST_PER_MISSING * (1 - seen[kept]))[:, None, None]
-    return Blocks(coefficients, means, clipped, low, high, min(1.0, (pace / SIDE) ** 2), grid is not None)
+    return Blocks(coefficients, means, clipped, low, high, min(1.0, (pace / SIDE) ** 2), grid is not None, step)
 
 
 def censored_share(distance: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:

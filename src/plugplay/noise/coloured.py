@@ -16,7 +16,8 @@ from scipy import fft
 from plugplay.arrays.checks import BoolArray, FloatArray, check_integer, check_number, frozen, generator
 from plugplay.arrays.records import Fingerprinted
 from plugplay.noise.blocks import quantisation_step, take_blocks
-from plugplay.noise.estimation import estimate_noise, measure_planes
+from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.planes import measure_planes
 from plugplay.noise.stacks import stacked
 
 __all__ = ["ColouredNoise", "estimate_spectrum"]
@@ -136,8 +137,8 @@ def estimate_spectrum(
     measured = None if blocks is None else measure_planes(blocks)
     if measured is None:
         return flat
-    power = np.array([plane.power for plane in measured[0]])
-    coloured = float(np.average([plane.coloured for plane in measured[0]], weights=np.maximum(power, 1e-300)))
+    power = np.array([plane.power for plane in measured.planes])
+    coloured = float(np.average([plane.coloured for plane in measured.planes], weights=np.maximum(power, 1e-300)))
     periodograms = _periodograms(stack, observed)
     if periodograms is None or coloured < 0.1:
         return flat

@@ -108,5 +108,6 @@ def _safe(estimate: NoiseEstimate) -> float:
     if not math.isfinite(estimate.uncertainty):
         return UNKNOWN_NOISE
     level = estimate.sigma + min(estimate.uncertainty, estimate.sigma) * estimate.compressed
+    level = math.hypot(level, estimate.rounding)
     # Detail everywhere, or hardly any pixels.
     return min(level, UNKNOWN_NOISE) if estimate.uncertainty > MEANINGLESS * estimate.sigma else level

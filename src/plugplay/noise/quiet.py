@@ -15,20 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plugplay.noise.blocks import SIDE
+from plugplay.noise.blocks import FREQUENCY, SIDE
+from plugplay.noise.compression import Rounding
 
 __all__ = ["HIGH", "SHARES", "Plane", "Quiet", "QuietHigh", "growth", "judge", "quiet_power"]
 
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 _TYPICAL = 2  # the share whose median is kept
 _MIN_BLOCKS = 32
-_FREQUENCY = np.hypot(*np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")).ravel() / (SIDE - 1)
 _BLACK = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() % 2 == 0
-DC = _FREQUENCY == 0
-LOWEST = _FREQUENCY < 0.25
-LOW = (_FREQUENCY >= 0.25) & (_FREQUENCY < 0.5)
-MIDDLE = (_FREQUENCY >= 0.5) & (_FREQUENCY < 0.75)
-HIGH = _FREQUENCY >= 0.75
+DC = FREQUENCY == 0
+LOWEST = FREQUENCY < 0.25
+LOW = (FREQUENCY >= 0.25) & (FREQUENCY < 0.5)
+MIDDLE = (FREQUENCY >= 0.5) & (FREQUENCY < 0.75)
+HIGH = FREQUENCY >= 0.75
 # The constants below were chosen on the images that benchmarks/noise.py marks "fit".
 _CLIMB = 0.02  # more blocks are taken as long as their power is not higher than this
 _MAX_RISE = 1.6  # of coloured noise towards the lowest frequencies
@@ -56,6 +56,8 @@ class Quiet:
         For one share, the median of the square, times what makes it equal to the mean if the coefficient is Gaussian.
     chosen : array of int of shape (shares,)
         How many blocks that is.
+    telling : array of shape (shares, planes)
+        How many coefficients of high frequency tell its power.
     distinct : float
         Which part of them would remain without overlap.
     """
@@ -63,11 +65,15 @@ class Quiet:
     mean: NDArray[np.float64]
     median: NDArray[np.float64]
     chosen: NDArray[np.int64]
+    telling: NDArray[np.float64]
     distinct: float
 
 
-def quiet_power(coefficients: NDArray[np.float64], distinct: float) -> Quiet:
-    """Measure the quietest of blocks whose coefficients are an array of shape (N, planes, 64)."""
+def quiet_power(coefficients: NDArray[np.float64], distinct: float, rounding: Rounding | None = None) -> Quiet:
+    """Measure the quietest of blocks whose coefficients are an array of shape (N, planes, 64).
+
+    If they were rounded, `mean` is that of the noise before.
+    """
     count = len(coefficients)
     chosen = np.array([min(count, max(int(share * count), _MIN_BLOCKS)) for share in SHARES])
     # Black before white: slices instead of copies.
@@ -84,7 +90,11 @@ def quiet_power(coefficients: NDArray[np.float64], distinct: float) -> Quiet:
         for k, number in enumerate(chosen):
             mean[k][:, target] = some[:number].mean(axis=0)
             median[k][:, target] = np.median(some[:number], axis=0) / _GAUSSIAN_MEDIAN if k == _TYPICAL else 0.0
-    return Quiet(mean, median[_TYPICAL], chosen, distinct)
+    telling = np.tile(np.count_nonzero(HIGH) * 1.0 * chosen[:, None], power.shape[1])
+    if rounding is not None:
+        mean, counted = rounding.undone(mean, chosen)
+        telling = counted[:, :, HIGH].sum(axis=2)
+    return Quiet(mean, median[_TYPICAL], chosen, telling, distinct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,16 +196,21 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     k = 1
     while k + 2 < len(SHARES) and high[k + 1] <= (1 + _CLIMB) * high[1]:
         k += 1
-    spectrum = mean[k].copy()
+    # The spectrum is that of the blocks whose middle frequencies do not grow either.
+    middle = mean[:, MIDDLE].mean(axis=1)
+    m = 1
+    while m < k and middle[m + 1] <= (1 + _CLIMB) * middle[1]:
+        m += 1
+    spectrum = mean[m].copy()
     # The lowest frequencies hold the image's own slopes, even in flat places.
     spectrum[LOWEST] = np.minimum(spectrum[LOWEST], _MAX_RISE * spectrum[LOW].mean())
     spectrum[DC] = spectrum[LOWEST & ~DC].mean()
     level, total = float(high[k]), float(spectrum.mean())
-    ratio = float(mean[k, MIDDLE].mean()) / level
-    texture = growth(mean[:, MIDDLE].mean(axis=1), chosen, reach=2)
+    ratio = float(middle[m]) / float(high[m])
+    texture = growth(middle, chosen, reach=2)
     # Noise with hardly any high frequencies went through the lens: it belongs to the scene and not to the camera. What
     # falls that steeply from low to middle ones is the texture of fingerprints and ripples.
-    steepness = float(mean[k, LOW].mean() / mean[k, MIDDLE].mean())
+    steepness = float(mean[m, LOW].mean() / middle[m])
     plateau = 1 / (1 + (texture / _TEXTURE) ** 4)
     plateau /= (1 + (ratio / _MAX_RATIO) ** 8) * (1 + (steepness / _MAX_STEEPNESS) ** 8)
     coloured = plateau / (1 + math.exp(-(math.log(ratio) - _LOG_RATIO) / _LOG_RATIO_WIDTH))
@@ -208,8 +223,8 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     # What lies on the lattice of a JPEG file is not Gaussian, whatever the noise was.
     middling = max(float(quiet.median[plane, HIGH].mean()), 1e-3 * high[_TYPICAL])
     tails = 0.0 if gridded else max(0.0, 0.5 * math.log(high[_TYPICAL] / middling))
-    blocks = max(1.0, float(chosen[k]) * min(1.0, 2 * quiet.distinct))
-    statistical = 1 / math.sqrt(2 * blocks * np.count_nonzero(HIGH))
+    telling = max(1.0, float(quiet.telling[k, plane]) * min(1.0, 2 * quiet.distinct))
+    statistical = 1 / math.sqrt(2 * telling)
     fine_texture = growth(high, chosen, reach=4)
     # In a small image the quietest blocks are a large part of all, and less likely to be flat.
     fewness = 1 + math.log(max(1.0, chosen[1] / chosen[-1] * SHARES[-1] / SHARES[1]))

@@ -1,0 +1,211 @@
+r"""What JPEG did to the noise: the steps of its coefficients, and the noise before they were rounded.
+
+A JPEG file holds the cosine transform of blocks of 8x8 pixels, each coefficient as a multiple of a step of its own.
+Noise well below half a step is rounded to zero but for its tails, and larger noise gains :math:`q^2 / 12`. Both can be
+undone if the step q is known, and it shows in the array that was read from the file: there the coefficients of a block
+lie on a comb, blurred a little because the pixels were rounded, too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from plugplay.noise.blocks import FREQUENCY, SIDE, Blocks
+
+__all__ = ["Compressed", "Rounding", "compressed_planes"]
+
+_LUMA_AND_CHROMA = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
+_MAX_BLOCKS, _MAX_VALUES = 2500, 400
+_FINE = 1e-6  # steps that do not show are left as they are
+_ZERO = 4.8  # standard deviations of the comb's blur: what is smaller may be zero
+_MIN_NONZERO, _MIN_OFTEN = 12, 0.03
+_MIN_COMB = 0.5  # of the contrast that the blur leaves of a comb
+_MIN_OF_LOWER = 0.6  # of the steps of lower frequencies
+_MIN_SHARE = 0.5  # of the frequencies, on which a comb must show
+# Noise is taken to be equally strong within rings of frequencies; the mean of a block is in none.
+_RING = np.digitize(FREQUENCY, (0.1, 0.25, 0.5, 0.75, 1.0))
+# A ring with fewer coefficients that are not zero, or a smaller share of them, shows a few edges rather than noise.
+_MIN_COUNTED, _MIN_COUNTED_SHARE = 8.0, 0.02
+_RARE = 3.0
+# What is guessed from lower frequencies, which have more texture, is hardly told by as many coefficients as this.
+_GUESSED = 8.0
+_LEVELS = np.geomspace(0.02, 200.0, 128)  # of noise, in steps of the pixels' values
+
+
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """What coefficients of blocks were rounded to.
+
+    Attributes
+    ----------
+    steps : array of shape (planes, 64)
+        What they are multiples of, nan where nearly all are zero, so that it does not show.
+    residue : array of shape (planes, 64)
+        The variance that the rounding of the pixels added afterwards.
+    unit : float
+        The step of the pixels' values.
+    """
+
+    steps: NDArray[np.float64]
+    residue: NDArray[np.float64]
+    unit: float
+
+    def undone(
+        self, power: NDArray[np.float64], number: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the power of coefficients before they were rounded, and how many of them tell it.
+
+        The mean square of what rounding makes of Gaussian noise is a function of its level, which is inverted for
+        rings of frequencies. Rings of hardly anything but zeros get the power of the ring below, but not more than
+        would show.
+
+        Parameters
+        ----------
+        power : array of shape (shares, planes, 64)
+            Mean squares over the quietest blocks, as they are in the file.
+        number : array of int of shape (shares,)
+            Of how many blocks, in ascending order.
+        """
+        before, telling = power.copy(), np.zeros(power.shape)
+        for p, rings in enumerate(self._rings):
+            found, counted = np.full(number.shape, np.inf), np.zeros(number.shape)
+            for r, ring in enumerate(rings, start=1):
+                inside = r == _RING
+                if ring is not None:
+                    told = inside & ~np.isnan(self.steps[p])
+                    excess = np.maximum(power[:, p, told] - self.residue[p, told], 0.0)
+                    level, most, nonzero = ring.levels(excess, number)
+                    seen = nonzero >= np.maximum(_MIN_COUNTED, _MIN_COUNTED_SHARE * number * ring.steps.size)
+                    found = np.where(seen, level, np.minimum(found, most))
+                    counted = np.where(seen, nonzero, np.minimum(counted, _GUESSED))
+                before[:, p, inside] = np.square(found)[:, None]
+                telling[:, p, inside] = counted[:, None] / np.count_nonzero(inside)
+        return before, telling
+
+    @cached_property
+    def _rings(self) -> list[list[_Ring | None]]:
+        """The rings of each plane; None if no step of a ring is known."""
+        rings: list[list[_Ring | None]] = []
+        for steps in self.steps:
+            members = [steps[(r == _RING) & ~np.isnan(steps)] for r in range(1, int(_RING.max()) + 1)]
+            rings.append([_Ring.of(some, _LEVELS * self.unit) if some.size else None for some in members])
+        return rings
+
+
+@dataclass(frozen=True, eq=False)
+class _Ring:
+    """Coefficients of similar frequency, and the sum of their mean squares that noise of some levels has in a file."""
+
+    steps: NDArray[np.float64]
+    level: NDArray[np.float64]
+    expected: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, steps: NDArray[np.float64], level: NDArray[np.float64]) -> _Ring:
+        return cls(steps, level, (np.square(steps) * _rounded_power(level[:, None] / steps)).sum(axis=1))
+
+    def levels(
+        self, power: NDArray[np.float64], number: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the level of the noise, what it is hardly above, and how many coefficients are not zero."""
+        nonzero = number * np.minimum(power / np.square(self.steps), 1.0).sum(axis=1)
+        rare = _RARE * np.square(self.steps).mean() * np.sqrt(1 + nonzero) / number
+        found, most = (np.interp(power.sum(axis=1) + more, self.expected, self.level) for more in (0.0, rare))
+        # The quietest blocks do not have more noise than others.
+        return found, np.minimum.accumulate(most[::-1])[::-1], nonzero
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """The coefficients that a JPEG file holds: of a gray image, or of luma and chroma.
+
+    Planes are scaled so that noise which is alike and independent in all channels has its own level in each.
+
+    Attributes
+    ----------
+    held : array of shape (N, planes, 64)
+        Of the planes whose steps are known.
+    rounding : Rounding
+        Theirs.
+    others : array of shape (N, planes, 64)
+        Of the other planes: chroma that was subsampled.
+    """
+
+    held: NDArray[np.float64]
+    rounding: Rounding
+    others: NDArray[np.float64]
+
+    @cached_property
+    def error(self) -> float:
+        """Return the standard deviation of what rounding did to the coefficients that it did not make zero."""
+        nonzero = np.count_nonzero(self.held, axis=0) / len(self.held)
+        return math.sqrt(float(np.nansum(nonzero * np.square(self.rounding.steps) / 12)) / nonzero.size)
+
+
+def compressed_planes(blocks: Blocks) -> Compressed | None:
+    """Find what a JPEG file holds; None if its steps do not show, as in an image that was processed later."""
+    channels, step = blocks.coefficients.shape[1], blocks.step
+    if not blocks.gridded or step <= 0 or channels not in (1, 3):
+        return None
+    weights = _LUMA_AND_CHROMA if channels == 3 else np.ones((1, 1))
+    gain = np.sqrt(np.square(weights).sum(axis=1))
+    # Pixels of a colour file were rounded twice: as luma and chroma, and as red, green and blue.
+    blur = (np.hypot(1, gain) if channels == 3 else gain) / math.sqrt(12)
+    whole = np.flatnonzero((blocks.clipped == 0).all(axis=1))
+    some = blocks.coefficients[whole[:: max(1, len(whole) // _MAX_BLOCKS)]]
+    some = np.einsum("pc,ncz->npz", weights / step, some)
+    spacings = np.array([_comb_spacings(some[:, p], blur[p], luma=p == 0) for p in range(channels)])
+    known = ~np.isnan(spacings).all(axis=1)
+    if not known[0]:
+        return None
+    planes = np.einsum("pc,ncz->npz", weights / gain[:, None], blocks.coefficients)
+    held, others = planes[:, known], planes[:, ~known]
+    steps, coarse = spacings[known] * (step / gain[known])[:, None], spacings[known] > 1
+    lattice = np.where(coarse, steps, _FINE * step)
+    np.rint(np.divide(held, lattice, out=held), out=held)
+    held *= lattice
+    residue = np.where(coarse, 0.0, np.square(blur * step / gain)[known, None])
+    return Compressed(held, Rounding(steps, residue, step), others)
+
+
+def _comb_spacings(coefficients: NDArray[np.float64], blur: float, *, luma: bool) -> NDArray[np.float64]:
+    """Return what the values of each coefficient are multiples of, 1 if less than 2; nan where that does not show."""
+    spacings = np.full(SIDE**2, np.nan)
+    for f in range(1, SIDE**2):
+        values = np.abs(coefficients[:, f])
+        sizes = np.sort(values[values > _ZERO * blur])
+        often = sizes.size / values.size
+        if sizes.size < _MIN_NONZERO:
+            continue
+        values, sizes = (some[:: max(1, some.size // _MAX_VALUES)] for some in (values, sizes))
+        # Hardly any value lies between zero and the first tooth, which is blurred.
+        candidates = np.arange(2, max(3, int(sizes[sizes.size // 10] + 3 * blur) + 1))
+        comb = np.cos(2 * np.pi / candidates[:, None] * sizes).mean(axis=1)
+        best = int(candidates[int(comb.argmax())])
+        contrast = math.exp(-2 * (np.pi * blur / best) ** 2)
+        lowest = min(float(comb.max()), float(np.cos(2 * np.pi / best * values).mean()))
+        # A few zeros, badly blurred, look like a small step.
+        if best > 2 or often > _MIN_OFTEN:
+            spacings[f] = best if lowest > _MIN_COMB * contrast else 1.0
+    # Steps grow with the frequency, more or less: one that is much smaller than those below is that of blurred zeros.
+    square = spacings.reshape(SIDE, SIDE)
+    below = np.fmax.accumulate(np.fmax.accumulate(square, axis=0), axis=1)
+    spacings[(square < _MIN_OF_LOWER * below).ravel()] = np.nan
+    known = int(np.count_nonzero(~np.isnan(spacings)))
+    # Chroma that was enlarged has no combs, and what is left of its high frequencies passes for small steps.
+    if int(np.count_nonzero(spacings > (1 if luma else 2))) < _MIN_SHARE * max(known, SIDE):
+        spacings[:] = np.nan
+    return spacings
+
+
+def _rounded_power(level: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean square of Gaussian noise after rounding to integers."""
+    tooth = np.arange(1, 7)
+    tails = 2 * ndtr(-(tooth - 0.5) / np.minimum(level, 1.0)[..., None])
+    return np.asarray(np.where(level < 1, (tails * (2 * tooth - 1)).sum(axis=-1), np.square(level) + 1 / 12))

@@ -1,0 +1,175 @@
+"""The noise in the planes of an image: gray, or luminance and colours; and what they say together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plugplay.noise.blocks import Blocks
+from plugplay.noise.compression import Compressed, compressed_planes
+from plugplay.noise.curve import curve_of_blocks
+from plugplay.noise.quiet import Plane, judge, quiet_power
+
+__all__ = ["Measured", "measure_planes"]
+
+# Orthonormal: the mean power of the three planes is that of the three channels, whatever correlates them.
+_OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [0.5, -1, 0.5]]) / np.sqrt([[3.0], [2.0], [1.5]])
+_MIN_BLOCKS = 48
+_ROUNDS = 5
+_SETTLED = 0.01
+# Between texture in the luminance and noise that is stronger there: the luminance is not believed where its own
+# uncertainty is larger than this.
+_TRUSTED = 0.05
+_WHITE_RATIO = 1.3
+# JPEG rounds chroma away before luminance; the noise of the channels is then at least this part of the luminance's.
+_MIN_OF_LUMINANCE = 0.65
+_JPEG_DOUBT = 0.2
+# Chroma that was subsampled does not tell whether the noise of the channels is independent.
+_CHROMA_DOUBT = 0.1
+_GROWTH_DOUBT, _GROWTH_WEIGHT = 0.05, 0.5
+_MANY_CLIPPED = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The noise of the planes of an image.
+
+    Attributes
+    ----------
+    planes : list of Plane
+        Gray, or luminance and two differences of colours; of a JPEG file whose steps show, luma and chroma.
+    held : int
+        How many of them, if any, are of the noise before a JPEG file was written; the others, of chroma that was
+        subsampled, are as in the file.
+    rounding : float
+        The standard deviation of what rounding to the steps of a JPEG file added to its coefficients.
+    gridded : bool
+        Whether the image shows the grid of a JPEG file.
+    share : float
+        Of the blocks, which clipping left usable.
+    grows : bool
+        Whether the noise grows with the signal.
+    doubt : float
+        Of the level, relative to it, because it may also not grow.
+    """
+
+    planes: list[Plane]
+    held: int
+    rounding: float
+    gridded: bool
+    share: float
+    grows: bool = False
+    doubt: float = 0.0
+
+    @property
+    def telling(self) -> list[Plane]:
+        """The planes that tell the level."""
+        return self.planes[: self.held or None]
+
+    def level(self) -> tuple[float, float]:
+        """Return the level of the noise, and its relative uncertainty."""
+        if len(self.planes) != 3:
+            level, relative = _of_planes(self.planes)
+        elif self.held:
+            level, relative = _of_file(self.planes, self.held)
+        else:
+            level, relative = _of_colour(self.planes, self.gridded)
+        return level, math.hypot(relative, self.doubt)
+
+
+def measure_planes(blocks: Blocks) -> Measured | None:
+    """Measure the noise of each plane; None if there are too few blocks."""
+    file = compressed_planes(blocks)
+    plain = _rounds(blocks, np.ones_like(blocks.means), file)
+    curve = curve_of_blocks(blocks)
+    if plain is None or curve is None or not curve.grows:
+        return plain
+    # Noise that grows with the signal is brought to its mean level, lest dark places count as quiet. Texture that
+    # grows with the brightness looks alike; but then the quietest blocks agree better as they are.
+    uneven = curve.variance(blocks.means)
+    levelled = _rounds(blocks, uneven / uneven.mean(), file)
+    if levelled is None:
+        return plain
+    (as_is, error), (level, less) = (_of_planes(measured.telling) for measured in (plain, levelled))
+    if less >= error:
+        return plain
+    # The less better they agree, the more doubtful is which it is.
+    doubt = _GROWTH_WEIGHT * less / error * abs(math.log(max(level, 1e-300) / max(as_is, 1e-300)))
+    return replace(levelled, grows=True, doubt=math.hypot(_GROWTH_DOUBT, doubt))
+
+
+def _rounds(blocks: Blocks, uneven: NDArray[np.float64], file: Compressed | None) -> Measured | None:
+    """Measure the planes, given their relative variance, until what is clipped agrees with the level found."""
+    channels = blocks.means.shape[1]
+    measured: Measured | None = None
+    sigma: float | None = None
+    for _ in range(_ROUNDS):
+        left = blocks.unclipped(sigma, undone=file is not None)
+        usable = (left > 0).all(axis=1)
+        if np.count_nonzero(usable) < _MIN_BLOCKS:
+            if measured is not None:
+                break
+            left = np.where(blocks.clipped < _MANY_CLIPPED, 1.0, 0.0)
+            usable = (left > 0).all(axis=1)
+            if np.count_nonzero(usable) < _MIN_BLOCKS:
+                return None
+        if file is None:
+            corrected = blocks.coefficients[usable] / np.sqrt(left[usable] * uneven[usable])[..., None]
+            if channels == 3:
+                corrected = np.einsum("pc,ncz->npz", _OPPONENT, corrected)
+            groups = [quiet_power(corrected, blocks.distinct)]
+        else:
+            level = np.sqrt(uneven[usable].mean(axis=1))[:, None, None]
+            groups = [quiet_power(file.held[usable] / level, blocks.distinct, file.rounding)]
+            if file.others.size:
+                groups.append(quiet_power(file.others[usable] / level, blocks.distinct))
+        planes = [judge(quiet, p, gridded=blocks.gridded) for quiet in groups for p in range(quiet.mean.shape[1])]
+        held, rounding = (0, 0.0) if file is None else (file.held.shape[1], file.error)
+        measured = Measured(planes, held, rounding, blocks.gridded, float(usable.mean()))
+        found = math.sqrt(float(np.mean([plane.power for plane in measured.telling])))
+        if found == 0 or (sigma is not None and abs(found - sigma) <= _SETTLED * found):
+            break
+        sigma = found
+    return measured
+
+
+def _of_planes(planes: list[Plane]) -> tuple[float, float]:
+    power = np.array([plane.power for plane in planes])
+    weight = power / max(power.sum(), 1e-300)
+    relative = math.sqrt(float(np.sum(np.square(weight * [plane.relative for plane in planes]))))
+    return math.sqrt(float(power.mean())), relative
+
+
+def _of_colour(planes: list[Plane], gridded: bool) -> tuple[float, float]:
+    """Combine luminance and colour differences."""
+    sigma, relative = _of_planes(planes)
+    luminance = math.sqrt(planes[0].power)
+    chroma, doubt = _of_planes(planes[1:])
+    if gridded:
+        if chroma < _MIN_OF_LUMINANCE * luminance:
+            return max(sigma, _MIN_OF_LUMINANCE * luminance), math.hypot(relative, _JPEG_DOUBT)
+        return sigma, relative
+    if luminance <= chroma or chroma == 0 or any(plane.ratio > _WHITE_RATIO for plane in planes[1:]):
+        return sigma, relative
+    own = planes[0].relative
+    excess = math.log(luminance / chroma)
+    pull = own**2 / (own**2 + _TRUSTED**2)
+    sigma = math.sqrt((luminance**2 * math.exp(-2 * pull * excess) + 2 * chroma**2) / 3)
+    return sigma, math.hypot((1 - pull) * own / 3, doubt, pull * (1 - pull) * excess)
+
+
+def _of_file(planes: list[Plane], held: int) -> tuple[float, float]:
+    """Combine luma and chroma of a JPEG file; chroma that was subsampled only tells that there is not less noise."""
+    doubt = np.square([plane.relative for plane in planes[:held]]) + _TRUSTED**2
+    weight = (1 / doubt) / np.sum(1 / doubt)
+    sigma = math.sqrt(float(np.sum(weight * [plane.power for plane in planes[:held]])))
+    # Planes that differ hold texture, or noise that is not independent.
+    levels = np.sqrt([max(plane.power, 1e-300) for plane in planes[:held]])
+    spread = math.sqrt(float(np.sum(weight * np.square(np.log(levels / max(sigma, 1e-300))))))
+    relative = math.hypot(spread, math.sqrt(float(np.sum(np.square(weight * [p.relative for p in planes[:held]])))))
+    if held == len(planes):
+        return sigma, relative
+    return max(sigma, _of_planes(planes)[0]), math.hypot(relative, _CHROMA_DOUBT)
