@@ -180,12 +180,12 @@ def _comb_spacings(coefficients: NDArray[np.float64], blur: float, *, luma: bool
     for f in range(1, SIDE**2):
         values = np.abs(coefficients[:, f])
         sizes = np.sort(values[values > _ZERO * blur])
-        often = sizes.size / values.size
         if sizes.size < _MIN_NONZERO:
             continue
+        often = sizes.size / values.size
         values, sizes = (some[:: max(1, some.size // _MAX_VALUES)] for some in (values, sizes))
-        # Hardly any value lies between zero and the first tooth, which is blurred.
-        candidates = np.arange(2, max(3, int(sizes[sizes.size // 10] + 3 * blur) + 1))
+        # Few values lie between zero and the first tooth, which is blurred.
+        candidates = np.arange(2, max(3, int(sizes[sizes.size // 4] + 3 * blur) + 1))
         comb = np.cos(2 * np.pi / candidates[:, None] * sizes).mean(axis=1)
         best = int(candidates[int(comb.argmax())])
         contrast = math.exp(-2 * (np.pi * blur / best) ** 2)
