@@ -107,7 +107,8 @@ def _safe(estimate: NoiseEstimate) -> float:
     """Return a noise level that is hardly too low: compression hides noise, but not what it did to the image."""
     if not math.isfinite(estimate.uncertainty):
         return UNKNOWN_NOISE
-    level = estimate.sigma + min(estimate.uncertainty, estimate.sigma) * estimate.compressed
-    level = math.hypot(level, estimate.rounding)
+    # What compression hides is not known, unless the steps of the file show, and with them what rounding added.
+    hidden = min(estimate.uncertainty, estimate.sigma) if estimate.compressed and not estimate.rounding else 0.0
+    level = math.hypot(estimate.sigma + hidden, estimate.rounding)
     # Detail everywhere, or hardly any pixels.
     return min(level, UNKNOWN_NOISE) if estimate.uncertainty > MEANINGLESS * estimate.sigma else level
