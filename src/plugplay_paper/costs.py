@@ -51,6 +51,8 @@ def seconds_per_megapixel(method: Method, problem: Problem) -> float:
             solving = 0.0 if isinstance(method.step, ClosedForm) else 0.5
             memory = 1.0 if method.sessions else 1.6
             return _iterations(method) * (memory * _iteration(method.denoiser, problem) + solving)
+        case Automatic() if isinstance(problem, Photons):
+            return PHOTONS + 3 * _iteration(method.denoiser, problem)
         case Automatic():
             return 28 * _iteration(method.denoiser, problem)
         case TotalVariationADMM():

@@ -7,7 +7,7 @@ on one thread: cells run beside each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from plugplay import Adaptive, Monotone, Result, State
+    from plugplay.denoisers import Denoiser
     from plugplay_paper.arrays import FloatArray
     from plugplay_paper.problems import Observation
 
@@ -142,12 +143,19 @@ class PlugAndPlay:
 
 @dataclass(frozen=True)
 class Automatic:
-    """`plugplay.restore` with nothing but data, model and denoiser: noise is estimated, parameters are chosen."""
+    """What a user gets who gives nothing but data, model and denoiser: noise is estimated, parameters are chosen.
+
+    For photons that is `plugplay.single_photon`, for everything else `plugplay.restore`.
+    """
 
     denoiser: str = "bm3d"
 
     def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:
         """Restore."""
+        if isinstance(observation.model, SinglePhoton):
+            # The denoiser that `single_photon` has by default, if it is not another one.
+            denoiser = denoisers.get("bm3d", profile="high") if self.denoiser == "bm3d" else self.denoiser
+            return Restored.by(_reconstructed(observation, observation.model, denoiser, watch=watch))
         colour = observation.y.ndim == 3
         result = restore(
             observation.y,
@@ -209,18 +217,7 @@ class ImagesFromBits:
         if not isinstance(sensor, SinglePhoton):
             raise TypeError(f"Images from Bits needs single-photon data; got those of {type(sensor).__name__}")
         denoiser = denoisers.get(self.denoiser, workers=1)
-        result = single_photon(
-            observation.y,
-            oversampling=sensor.oversampling,
-            gain=sensor.gain,
-            threshold=sensor.threshold,
-            dark=sensor.dark,
-            efficiency=sensor.efficiency,
-            method="one-shot",
-            denoiser=denoiser,
-            workers=1,
-        )
-        return Restored(result.image)
+        return Restored(_reconstructed(observation, sensor, denoiser, method="one-shot").image)
 
 
 @dataclass(frozen=True)
@@ -266,6 +263,30 @@ class SelfExemplars:
     def restore(self, observation: Observation, watch: Callable[[State], object] | None = None) -> Restored:  # noqa: ARG002
         """Enlarge the image."""
         return Restored(self_exemplars(observation.y, _factor(observation)))
+
+
+def _reconstructed(
+    observation: Observation,
+    sensor: SinglePhoton,
+    denoiser: str | Denoiser,
+    *,
+    method: Literal["auto", "one-shot"] = "auto",
+    watch: Callable[[State], object] | None = None,
+) -> Result:
+    """Reconstruct an image from photons by `plugplay.single_photon`."""
+    return single_photon(
+        observation.y,
+        oversampling=sensor.oversampling,
+        gain=sensor.gain,
+        threshold=sensor.threshold,
+        dark=sensor.dark,
+        efficiency=sensor.efficiency,
+        method=method,
+        denoiser=denoiser,
+        channel_axis=-1 if observation.y.ndim == 3 and sensor.frames == 1 else None,
+        callback=watch,
+        workers=1,
+    )
 
 
 def _factor(observation: Observation) -> int:

@@ -24,8 +24,9 @@ whole frame, of images clipped to [0, 1], with a peak of 1. Seconds are those of
 other cells run on the others. MLE is the closed form of Yang et al.; Chan-Lu is total variation by ADMM, its weight
 in proportion to K; Ours-M and Ours-A have one set of parameters for all K (lambda {LAM}, first sigma {FIRST_SIGMA},
 gamma {GAMMA} and {ADAPTIVE_GAMMA}, eta {ETA}), because the paper gives none; they were found on images of
-scikit-image, and sigma is limited to 0.4. "Automatic" is given nothing but the bits and the sensor, and is compared
-with the better of the paper's two rows. "Images from Bits" stabilises the variance of the counts, denoises once with
+scikit-image, and sigma is limited to 0.4. "Automatic" is what `single_photon` does with nothing but the
+bits and the sensor, one denoising of stabilised counts by BM3D's profile "high" at these K, and is compared with the
+better of the paper's two rows. "Images from Bits" stabilises the variance of the counts, denoises once with
 BM3D and inverts exactly; the paper does not have it.
 """
 
