@@ -34,7 +34,7 @@ FLOORS = (
     ("denoisers", "models"),
     ("pnp",),
     ("tuning",),
-    ("clipping", "posing", "watching", "levels", "plan"),
+    ("posing", "watching", "levels", "plan"),
     ("reading", "restoration", "checks", "plots"),
     ("scale",),
     ("cli", "web", "napari"),

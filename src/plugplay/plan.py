@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.fft
 
-from plugplay import clipping, posing, watching
+from plugplay import posing, watching
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
 from plugplay.arrays.observation import Conversion
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "prepare"]
 
 # The relative residual at which iterative model steps are good enough. Each begins where the one before ended.
-STEP_RESIDUAL = 0.1
+STEP_RESIDUAL = 4e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,7 +373,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clipping.clip_of(clip, choice.clip, scale, unit, data_term),
+        clip=posing.clip_of(clip, choice.clip, scale, unit, data_term),
         iteration=way.name,
         last_sigma=choice.last_sigma,
     )

@@ -14,7 +14,8 @@ from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 __all__ = ["FoundNoise", "find_coloured_noise", "find_noise"]
 
 # What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
-UNKNOWN_NOISE = 3 / 255
+# A file that was compressed lost some of it.
+UNKNOWN_NOISE, UNKNOWN_COMPRESSED = 3 / 255, 2 / 255
 # What JPEG of quality 92 and 95 took from blurred crops with hardly any noise: 0.7 and 0.8/255 of a gray one, 1.1 to
 # 2.1 of five in colour, whose chroma it halves. Estimates, with their error, saw about half of it: flat places, which
 # are measured, lose least. Told 2.5 instead of 1.3, deblurring gained 0.6 and 3.4 dB on a cat.
@@ -111,4 +112,5 @@ def _safe(estimate: NoiseEstimate) -> float:
     hidden = min(estimate.uncertainty, estimate.sigma) if estimate.compressed and not estimate.rounding else 0.0
     level = math.hypot(estimate.sigma + hidden, estimate.rounding)
     # Detail everywhere, or hardly any pixels.
-    return min(level, UNKNOWN_NOISE) if estimate.uncertainty > MEANINGLESS * estimate.sigma else level
+    unknown = UNKNOWN_COMPRESSED if estimate.compressed else UNKNOWN_NOISE
+    return min(level, unknown) if estimate.uncertainty > MEANINGLESS * estimate.sigma else level
