@@ -1,12 +1,15 @@
 """Noise told from texture after decimation."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 from skimage import data
 
 import plugplay as pp
 from plugplay.noise.estimation import estimate_noise
-from plugplay.tuning.texture import HARMLESS, without_texture
+from plugplay.tuning.texture import HARMLESS, is_noise, without_texture
 
 
 def decimated(noise, factor=2):
@@ -46,3 +49,21 @@ def test_uncertain_noise_of_a_small_image_is_used():
     y = decimated(10 / 255, factor=4)
     told = pp.prepare(y, pp.models.SuperResolution(4), denoiser="tv").parameters.noise
     assert 4.5 / 255 < told < 12 / 255
+
+
+def test_texture_that_was_not_decimated_is_not_noise():
+    grass = data.grass()[:128, :128] / 255
+    assert not is_noise(grass, 5 / 255)
+    noisy = grass + np.random.default_rng(0).normal(0, 15 / 255, grass.shape)
+    assert is_noise(noisy, 15 / 255)
+
+
+def test_noise_in_a_jpeg_file_that_may_be_texture_is_removed():
+    clean = data.coffee()[:256, :256]
+    noisy = np.clip(clean / 255 + np.random.default_rng(0).normal(0, 20 / 255, clean.shape), 0, 1)
+    buffer = io.BytesIO()
+    Image.fromarray(np.round(255 * noisy).astype(np.uint8)).save(buffer, "JPEG", quality=92)
+    y = np.asarray(Image.open(buffer))
+    result = pp.denoise(y, channel_axis=-1)
+    assert 15 / 255 < result.parameters.noise < 25 / 255
+    assert pp.psnr(result.image, clean / 255) > pp.psnr(y / 255, clean / 255) + 4
