@@ -330,7 +330,7 @@ def prepare(
     likely = noise if squares else posing.noise_of_counts(observed, traits, noise, data_range, transfer)
     scale = scale or posing.scale_of(observed, traits, data_range, likely, model, transfer)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
-    unit = observed if traits.observes == "counts" else scale.to_working(observed)
+    unit = observed if traits.observes == "counts" else scale.to_working(observed, frozen=True)
     problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
     level, described = problem.level, problem.noise
     threads, way = check_workers(workers), get_iteration(iteration)

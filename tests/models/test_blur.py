@@ -40,6 +40,22 @@ def test_super_resolution_is_its_dense_matrix(factor, small, kernel_shape):
             np.testing.assert_allclose(term.prox(x, rho), dense_prox(matrix, y, x, rho), atol=1e-9)
 
 
+@pytest.mark.parametrize("channels", [(), (3,)])
+@pytest.mark.parametrize("small", [(4, 3), (4, 6), (5, 1), (3, 2)])
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_steps_know_the_fidelity_of_what_they_return(factor, small, channels):
+    rng = np.random.default_rng(factor)
+    y, v = rng.normal(size=(*small, *channels)), rng.normal(size=(factor * small[0], factor * small[1], *channels))
+    term = pp.models.SuperResolution(factor, make_kernel(rng, (3, 1))).data_term(y)
+    steps = term.session()
+    assert np.isnan(steps.fidelity())
+    for rho in (1e-3, 1.0, 1e3):
+        x = steps.prox(v, rho)
+        np.testing.assert_array_equal(x, term.prox(v, rho))
+        assert steps.fidelity() == pytest.approx(0.5 * np.sum((term.residual(x)) ** 2), rel=1e-9)
+        assert steps.warnings() == ()
+
+
 @pytest.mark.parametrize("kernel_shape", KERNELS.values(), ids=KERNELS)
 def test_deblurring_is_the_paper_s_formula(kernel_shape):
     rng = np.random.default_rng(0)

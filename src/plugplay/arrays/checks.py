@@ -193,7 +193,12 @@ def generator(rng: np.random.Generator | int | None, why: str) -> np.random.Gene
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only copy, so that a record's contents cannot change under it."""
+    """Return a read-only copy, so that a record's contents cannot change under it.
+
+    An array of its own memory that is read-only already needs none.
+    """
+    if not array.flags.writeable and array.flags.owndata and array.flags.c_contiguous:
+        return array
     copy = np.array(array, order="C")
     copy.setflags(write=False)
     return copy

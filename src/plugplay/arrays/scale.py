@@ -190,8 +190,16 @@ class Scale:
         slack = 1e-6 * (self.high - self.low)
         return low + margin >= self.low - slack and high - margin <= self.high + slack
 
-    def to_working(self, array: NDArray[Any]) -> FloatArray:
-        """Return the array as floats on the working scale; small integers become float32, wider ones float64."""
+    def to_working(self, array: NDArray[Any], *, frozen: bool = False) -> FloatArray:
+        """Return the array as floats on the working scale; small integers become float32, wider ones float64.
+
+        If it is to be `frozen`, it is read-only, and whoever keeps it needs no copy.
+        """
+        working = self._working(array)
+        working.setflags(write=not frozen)
+        return working
+
+    def _working(self, array: NDArray[Any]) -> FloatArray:
         if array.dtype.kind in "biu":
             dtype = np.dtype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
         else:

@@ -86,7 +86,7 @@ class ProxSession(Protocol):
 
 @runtime_checkable
 class WarmDataTerm(Protocol):
-    """A data term whose proximal step is iterative and profits from the previous one."""
+    """A data term whose proximal steps profit from the previous one, or know more than x."""
 
     def session(self, rtol: float = ...) -> ProxSession:
         """Return proximal steps with a memory of their own, to this relative residual, for one restoration."""

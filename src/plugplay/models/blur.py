@@ -29,7 +29,7 @@ from plugplay.models.likelihoods.masked import MaskedTerm
 from plugplay.models.likelihoods.poisson import PoissonTerm
 from plugplay.models.likelihoods.stretched import StretchedTerm
 from plugplay.models.operators.frame import Frame
-from plugplay.models.operators.interpolation import bicubic_upsample
+from plugplay.models.operators.interpolation import Enlarged
 from plugplay.models.operators.polyphase import SampledBlur
 from plugplay.traits import Traits
 
@@ -128,22 +128,22 @@ class BlurModel(LinearGaussianModel):
         else:
             observed = np.ones(samples.shape, np.bool_)
         self._check_fits(tuple(self.factor * n for n in samples.shape[: self.spatial_ndim]))
-        guess = fill_from_nearest(samples, observed, spatial_ndim=self.spatial_ndim)
         margin = self._margin(samples.shape[: self.spatial_ndim])
+        guess = samples if self.mask is None else fill_from_nearest(samples, observed, spatial_ndim=self.spatial_ndim)
+        first = Enlarged(frozen(guess), margin, self.factor, self._position())
         if self.boundary == "reflect":
             samples, observed = margin.reflect(samples), margin.reflect(observed)
         elif self.boundary == "unknown":
             samples, observed = margin.embed(samples), margin.embed(observed)
-        first = frozen(self._start(margin.reflect(guess)))
         frame = margin.scaled(self.factor)
         return MaskedTerm(frozen(samples), frozen(observed), self.kernel, self.factor, self.offset, frame, first)
 
+    def _position(self) -> tuple[float, ...]:
+        """Return where the first sample sits in the large image, for a first guess."""
+        return tuple(self.offset + n for n in centroid_shift(self.kernel))
+
     def _samples(self, y: ArrayLike) -> FloatArray:
         return observation(y, finite=self.mask is None, spatial_ndim=self.spatial_ndim)
-
-    def _start(self, samples: FloatArray) -> FloatArray:
-        """Return a first guess of the large image: the samples, enlarged where they sit."""
-        return bicubic_upsample(samples, self.factor, tuple(self.offset + n for n in centroid_shift(self.kernel)))
 
     def _margin(self, small: tuple[int, ...]) -> Frame:
         """Return how many samples the domain extends beyond a frame of so many samples on each side."""

@@ -13,7 +13,7 @@ from plugplay.models.blur import BlurModel, check_boundary, check_optional_mask
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay.arrays.checks import BoolArray, FloatArray
+    from plugplay.arrays.checks import BoolArray
     from plugplay.models.operators.reshaping import Reshaping
 
 __all__ = ["Deblurring"]
@@ -84,5 +84,5 @@ class Deblurring(BlurModel):
             return None
         return Deblurring(reshaping.of(self.kernel), boundary=self.boundary, mask=self.mask, exact=True)
 
-    def _start(self, samples: FloatArray) -> FloatArray:
-        return samples
+    def _position(self) -> tuple[float, ...]:
+        return (0.0,) * self.spatial_ndim

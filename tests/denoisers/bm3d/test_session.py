@@ -67,7 +67,7 @@ def test_no_noise_is_the_identity_and_forgets_nothing():
 
 
 def test_memory_starts_empty_and_hands_out_the_same_groups_until_they_expire():
-    memory = Memory()
+    memory = Memory(40)
     profile = profile_for("normal", 2, "denoising")
     groups = memory.groups_for(0.1, profile)
     assert groups == {}
@@ -131,7 +131,7 @@ def test_what_progress_raises_ends_the_call_and_leaves_the_session_usable(shape,
 
 
 def test_tiny_noise_counts_as_the_same():
-    memory, profile = Memory(), profile_for("normal", 2, "restoration")
+    memory, profile = Memory(40), profile_for("normal", 2, "restoration")
     groups = memory.groups_for(TINY_SIGMA, profile)
     assert memory.groups_for(TINY_SIGMA / (2 * NOISE_CHANGE), profile) is groups
     assert memory.groups_for(TINY_SIGMA * (2 * NOISE_CHANGE), profile) is not groups
@@ -144,7 +144,7 @@ def test_a_third_stage_joins_the_groups_that_are_there():
     sparse = two.session()
     np.testing.assert_array_equal(session(image, 0.2), sparse(image, 0.2))
     assert not np.array_equal(session(image, 0.14), sparse(image, 0.14))
-    memory, profile = Memory(), third._profile(0.2, in_session=True)
+    memory, profile = Memory(40), third._profile(0.2, in_session=True)
     groups = memory.groups_for(0.2, profile)
     with_third = third._profile(0.14, in_session=True)
     assert with_third.principal is not None

@@ -32,6 +32,7 @@ __all__ = [
     "Positions",
     "depths",
     "load_block",
+    "pitch_for",
     "reference_positions",
     "store_block",
 ]
@@ -126,6 +127,17 @@ def stride_for(width: int) -> int:
     (568, 72)
     """
     return (width + 2 * MARGIN + 15) // 16 * 16 + 8
+
+
+def pitch_for(width: int) -> int:
+    """Return the distance between a pixel and the one below it, on the canvas of an image of this width.
+
+    Examples
+    --------
+    >>> pitch_for(512)
+    1136
+    """
+    return 2 * stride_for(max(width, BLOCK))
 
 
 def reference_positions(length: int, step: int, offset: int) -> Positions:

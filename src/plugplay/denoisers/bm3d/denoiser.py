@@ -288,13 +288,13 @@ class BM3D:
                 memories.clear()
                 shape = image.shape
             if image.ndim == 2 or image.shape[2] == 3:
-                return self._denoise(image, sigma, memories.setdefault(0, Memory()), progress)
+                return self._denoise(image, sigma, memories.setdefault(0, Memory(image.shape[1])), progress)
             # Channels must not share a memory: the groups of one are not those of another.
             channels = [
                 one._denoise(
                     image[..., index],
                     sigma,
-                    memories.setdefault(index, Memory()),
+                    memories.setdefault(index, Memory(image.shape[1])),
                     _part(progress, index, image.shape[2]),
                 )
                 for index, one in self._channels(image)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from plugplay.denoisers.bm3d.packing import PackedGroups
 from plugplay.denoisers.bm3d.pipeline import Groups
 from plugplay.denoisers.bm3d.profiles import Profile, Stage
 
@@ -18,10 +19,11 @@ TINY_SIGMA = 0.015
 
 
 class Memory:
-    """The groups of one image in one restoration; the shape of the image must not change."""
+    """The groups of one image, which has this width, in one restoration; its shape must not change."""
 
-    def __init__(self) -> None:
-        self._groups: Groups = {}
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._groups: Groups = PackedGroups(width)
         self._stages: tuple[Stage, Stage] | None = None
         self._sigma = 0.0
         self._uses = 0
@@ -41,4 +43,4 @@ class Memory:
 
     def forget(self) -> None:
         """Make the next call search anew."""
-        self._groups, self._uses = {}, 0
+        self._groups, self._uses = PackedGroups(self._width), 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, MutableMapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeAlias, TypeVar
@@ -32,7 +32,7 @@ Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 
 
-Groups: TypeAlias = dict[tuple[int, int], Matches]
+Groups: TypeAlias = MutableMapping[tuple[int, int], Matches]
 """The groups of an image, by stage (0 to 2) and strip."""
 
 Filter: TypeAlias = Callable[[Canvas, Profile, NDArray[np.float64], Positions, Positions, Matches], Sums]
@@ -148,8 +148,8 @@ class _Stage:
             # The first stage compares blocks of the noisy image, the others those of the estimate so far.
             guide = min(self._index, 1)
             matches = match(self.canvas, self._settings, float(self._sigmas[0]), rows, self._columns, guide=guide)
-        if groups is not None:
-            groups[self._index, strip] = matches
+            if groups is not None:
+                groups[self._index, strip] = matches
         return self._shrink(self.canvas, self._profile, self._sigmas, rows, self._columns, matches)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from plugplay.arrays.sums import sum_of_squares
 from plugplay.models.base import check_step
 from plugplay.models.filling import fill_holes
 from plugplay.models.operators.frame import Frame
+from plugplay.models.operators.interpolation import Enlarged
 from plugplay.models.operators.polyphase import SampledBlur
 
 if TYPE_CHECKING:
@@ -112,16 +114,15 @@ class PointwiseTerm(LeastSquares):
 class CircularTerm(LeastSquares):
     """``f(x) = ½ ||S H x - y||²`` on a circular domain, of which the frame may be a part."""
 
-    y: FloatArray
     y_spectrum: NDArray[np.complexfloating[Any, Any]]
     blur: SampledBlur
     frame: Frame
-    first: FloatArray
+    first: Enlarged
 
     @classmethod
-    def build(cls, y: FloatArray, *, blur: SampledBlur, frame: Frame, first: FloatArray) -> CircularTerm:
+    def build(cls, y: FloatArray, *, blur: SampledBlur, frame: Frame, first: Enlarged) -> CircularTerm:
         """Precompute the spectrum of y."""
-        return cls(frozen(y), frozen(blur.spectrum_of(y)), blur, frame, first)
+        return cls(frozen(blur.spectrum_of(y)), blur, frame, first)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -135,12 +136,15 @@ class CircularTerm(LeastSquares):
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²``, exactly: see `SampledBlur.closed_form`."""
-        rho = check_step(v, rho, self.shape)
-        return self.blur.closed_form(v, self.y_spectrum, rho)
+        return self.session().prox(v, rho)
+
+    def session(self, rtol: float = 0.0) -> CircularSteps:  # noqa: ARG002 - steps are exact
+        """Return the steps of one restoration, which know f(x) without computing it anew."""
+        return CircularSteps(self)
 
     def start(self) -> FloatArray:
         """Return the observation, enlarged where it is sampled."""
-        return self.first.copy()
+        return self.first.image()
 
     def crop(self, x: FloatArray) -> FloatArray:
         """Return the part of x that lies in the observed frame."""
@@ -155,7 +159,29 @@ class CircularTerm(LeastSquares):
         return self.frame.sampled(self.blur.factor).crop(super().residual(x))
 
     def _misfit(self, x: FloatArray) -> FloatArray:
-        return self.blur.forward(x) - self.y
+        return self.blur.misfit(x, self.y_spectrum)
 
     def _adjoint(self, residual: FloatArray) -> FloatArray:
         return self.blur.adjoint(residual)
+
+
+class CircularSteps:
+    """The proximal steps of a `CircularTerm` during one restoration."""
+
+    def __init__(self, term: CircularTerm) -> None:
+        self._term = term
+        self._fidelity = math.nan
+
+    def prox(self, v: FloatArray, rho: float) -> FloatArray:
+        """Return the minimiser of ``f(x) + rho/2 ||x - v||²``."""
+        rho = check_step(v, rho, self._term.shape)
+        x, self._fidelity = self._term.blur.closed_form(v, self._term.y_spectrum, rho)
+        return x
+
+    def fidelity(self) -> float:
+        """Return f at the x of the last step."""
+        return self._fidelity
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return nothing: the steps are exact."""
+        return ()

@@ -14,6 +14,7 @@ from plugplay.models.base import check_step
 from plugplay.models.likelihoods.gaussian import LeastSquares
 from plugplay.models.likelihoods.masked_system import ChannelStep, MaskedSystem
 from plugplay.models.operators.frame import Frame
+from plugplay.models.operators.interpolation import Enlarged
 from plugplay.models.solvers import StepLog
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class MaskedTerm(LeastSquares):
         G, as `SampledBlur` takes it.
     frame : Frame
         Where the observed frame lies in the domain of x.
-    first : array
+    first : Enlarged
         The first guess.
     """
 
@@ -61,7 +62,7 @@ class MaskedTerm(LeastSquares):
     factor: int
     offset: int
     frame: Frame
-    first: FloatArray
+    first: Enlarged
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,7 +92,7 @@ class MaskedTerm(LeastSquares):
 
     def start(self) -> FloatArray:
         """Return the observation, enlarged where it is sampled and filled in where it is not."""
-        return self.first.copy()
+        return self.first.image()
 
     def crop(self, x: FloatArray) -> FloatArray:
         """Return the part of x that lies in the observed frame."""

@@ -118,7 +118,8 @@ class PoissonTerm(Fingerprinted):
     def guess(self) -> FloatArray:
         """A first guess of x as bright as the image; `start` follows the observation."""
         mass = float(self.term.kernel.sum())
-        return self.term.first / self.term.first.dtype.type(mass) if mass > 0 else self.term.first
+        first = self.term.start()
+        return first / first.dtype.type(mass) if mass > 0 else first
 
     @functools.cached_property
     def lipschitz(self) -> float:

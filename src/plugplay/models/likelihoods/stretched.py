@@ -44,6 +44,7 @@ from plugplay.models.likelihoods.masked import MaskedTerm
 from plugplay.models.likelihoods.masked_system import MaskedSystem
 from plugplay.models.likelihoods.poisson import PoissonTerm
 from plugplay.models.likelihoods.saturation import completed
+from plugplay.models.operators.interpolation import Enlarged
 from plugplay.models.solvers import StepLog, conjugate_gradients
 
 if TYPE_CHECKING:
@@ -137,10 +138,11 @@ class StretchedTerm(Fingerprinted):
         mass = float(term.kernel.sum())
         dtype = term.y.dtype
         y = np.where(term.mask, (term.y.astype(np.float64) - level) / spread, 0.0).astype(dtype)
-        first = ((term.first.astype(np.float64) - level) / (spread * mass)).astype(dtype)
+        first = ((term.start().astype(np.float64) - level) / (spread * mass)).astype(dtype)
         y, stars = completed(y, term.mask, full, term.kernel / mass, tau)
         first = np.where(stars, y / dtype.type(mass), first)
-        inner = replace(term, y=y, mask=term.mask & ~(full & ~stars), first=first)
+        guess = Enlarged.exactly(first, spatial_ndim=term.kernel.ndim)
+        inner = replace(term, y=y, mask=term.mask & ~(full & ~stars), first=guess)
         below = (sky.darkest - level) / (spread * mass)
         known = int(np.count_nonzero(stars))
         return cls(inner, Stretch(tau), level / mass, spread, below, int(np.count_nonzero(full)) - known, known)
@@ -207,7 +209,8 @@ class StretchedTerm(Fingerprinted):
 
     def start(self) -> FloatArray:
         """Return the observation on the stretch."""
-        return self.stretch.forward(self.term.start()) * self.term.first.dtype.type(LEVEL)
+        first = self.term.start()
+        return self.stretch.forward(first) * first.dtype.type(LEVEL)
 
     def crop(self, x: FloatArray) -> FloatArray:
         """Return the image in the observed frame, on the scale of the observation."""

@@ -1,18 +1,67 @@
-"""Aligned bicubic interpolation: the start of super-resolution."""
+"""Aligned bicubic interpolation: the start of super-resolution, and of deblurring, which enlarges by 1."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray
+from plugplay.arrays.records import Fingerprinted
 from plugplay.kernels import cubic
+from plugplay.models.operators.frame import Frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bicubic_upsample"]
+__all__ = ["Enlarged", "bicubic_upsample"]
+
+
+@dataclass(frozen=True, eq=False)
+class Enlarged(Fingerprinted):
+    """Samples, continued beyond their frame by reflection and enlarged, whenever they are asked for.
+
+    A restoration begins with that image and does not need it again; a large one has no room for it.
+
+    Attributes
+    ----------
+    samples : array
+        What is enlarged.
+    margin : Frame
+        How far the domain extends beyond the frame, in samples.
+    factor, position
+        As `bicubic_upsample` takes them.
+    """
+
+    samples: FloatArray
+    margin: Frame
+    factor: int
+    position: tuple[float, ...]
+
+    @classmethod
+    def exactly(cls, image: FloatArray, *, spatial_ndim: int) -> Enlarged:
+        """Return an image that needs no enlarging."""
+        return cls(image, Frame(), 1, (0.0,) * spatial_ndim)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the image."""
+        ndim, small = len(self.position), self.samples.shape
+        margins = zip(self.margin.before, self.margin.after, strict=True) if self.margin.before else [(0, 0)] * ndim
+        spatial = (self.factor * (low + n + high) for n, (low, high) in zip(small, margins, strict=False))
+        return (*spatial, *small[ndim:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the image."""
+        return self.samples.dtype
+
+    def image(self) -> FloatArray:
+        """Return the image, a new array."""
+        image = self.margin.reflect(self.samples)  # a copy, also without margins
+        as_it_is = self.factor == 1 and not any(self.position)
+        return image if as_it_is else bicubic_upsample(image, self.factor, self.position)
 
 
 def bicubic_upsample(image: FloatArray, factor: int, position: tuple[float, ...]) -> FloatArray:

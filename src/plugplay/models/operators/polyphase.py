@@ -12,6 +12,7 @@ Everything happens in the half spectra of real FFTs, where
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ import scipy.fft
 
 from plugplay.arrays.checks import FloatArray, frozen
 from plugplay.arrays.records import Fingerprinted
+from plugplay.arrays.sums import sum_of_squares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +46,6 @@ class SampledBlur(Fingerprinted):
     transfer : complex array, ``(H, W // 2 + 1)``
         The spectrum of h, moved so that samples are taken at ``K i`` instead of ``K i + offset``, and divided by
         the number of aliases, because sampling averages them and folding sums them.
-    conjugate : complex array
-        The conjugate spectrum of h, that of the flipped kernel.
     gram : real array, ``(H / K, W / K // 2 + 1)``
         The eigenvalues of G Gᵀ: the spectrum of the 0th polyphase component of h * h⁻.
     """
@@ -53,7 +53,6 @@ class SampledBlur(Fingerprinted):
     shape: tuple[int, ...]
     factor: int
     transfer: NDArray[np.complexfloating[Any, Any]]
-    conjugate: NDArray[np.complexfloating[Any, Any]]
     gram: FloatArray
 
     @classmethod
@@ -73,14 +72,9 @@ class SampledBlur(Fingerprinted):
         transfer = scipy.fft.rfftn(np.roll(padded, moves, axis=range(len(shape))))
         single = np.dtype(dtype) == np.float32
         real, cplx = (np.float32, np.complex64) if single else (np.float64, np.complex128)
-        exact = cls(shape, factor, transfer / factor ** len(shape), transfer.conj(), np.empty(0))
-        return cls(
-            shape,
-            factor,
-            frozen(exact.transfer.astype(cplx)),
-            frozen(exact.conjugate.astype(cplx)),
-            frozen(exact._sampled(exact.conjugate).real.astype(real)),  # the folded |h|²
-        )
+        exact = cls(shape, factor, transfer / factor ** len(shape), np.empty(0))
+        folded = exact._sampled(transfer.conj()).real  # the folded |h|²
+        return cls(shape, factor, frozen(exact.transfer.astype(cplx)), frozen(folded.astype(real)))
 
     @property
     def sampled_shape(self) -> tuple[int, ...]:
@@ -95,28 +89,36 @@ class SampledBlur(Fingerprinted):
         """Return Gᵀ y: upsampling, then convolution with the flipped kernel."""
         samples = self._spectrum(y)
         if self.factor == 1:  # nothing to repeat
-            samples *= _along(self.conjugate, samples)
+            self._correlate(samples)
             return _image(samples, self.shape)
         spectrum = np.zeros((*self.transfer.shape, *samples.shape[self._ndim :]), samples.dtype)
         self._add_adjoint(samples, spectrum)
         return _image(spectrum, self.shape)
 
-    def closed_form(self, v: FloatArray, y_spectrum: NDArray[Any], rho: float) -> FloatArray:
-        r"""Return :math:`(G^T G + \rho I)^{-1} (G^T y + \rho v)`, given the spectrum of y.
+    def misfit(self, x: FloatArray, y_spectrum: NDArray[Any]) -> FloatArray:
+        """Return G x - y, given the spectrum of y."""
+        seen = self._sampled(self._spectrum(x))
+        seen -= y_spectrum
+        return _image(seen, self.sampled_shape)
+
+    def closed_form(self, v: FloatArray, y_spectrum: NDArray[Any], rho: float) -> tuple[FloatArray, float]:
+        r"""Return :math:`x = (G^T G + \rho I)^{-1} (G^T y + \rho v)`, given the spectrum of y, and ½ ||G x - y||².
 
         Sherman, Morrison and Woodbury turn it into a correction of v by the filtered residual,
 
         .. math:: x = v + G^T F^{-1} \{ F(y - G v) / (\hat h_0 + \rho) \},
 
         which never divides by rho alone and so keeps its accuracy in single precision. It costs one real FFT of
-        the large image and one inverse.
+        the large image and one inverse. What is left, :math:`y - G x`, is :math:`\rho` times the filtered residual,
+        whose energy is that of its spectrum.
         """
         spectrum = self._spectrum(v)
         residual = self._sampled(spectrum)
         np.subtract(y_spectrum, residual, out=residual)
         residual *= _along(1 / (self.gram + self.gram.dtype.type(rho)), residual)
+        fidelity = 0.5 * rho**2 * self._energy(residual)
         self._add_adjoint(residual, spectrum)
-        return _image(spectrum, self.shape)
+        return _image(spectrum, self.shape), fidelity
 
     def filter_samples(self, y: FloatArray, response: FloatArray) -> FloatArray:
         """Return the small image y filtered by a real response, such as `gram`."""
@@ -171,14 +173,29 @@ class SampledBlur(Fingerprinted):
     def _add_adjoint(self, samples: NDArray[Any], spectrum: NDArray[Any]) -> None:
         """Add the spectrum of Gᵀ y, given that of y: unfolded, times the conjugate spectrum of h."""
         k, height = self.factor, self.sampled_shape[0]
-        unfolded = self._unfold_columns(samples)
+        aliases = samples.dtype.type(k**self._ndim)  # by which `transfer` was divided
+        unfolded = self._unfold_columns(samples if k == 1 else samples * aliases)
         for axis in range(1, self._ndim - 1):
             unfolded = np.concatenate([unfolded] * k, axis=axis)
-        conjugate = _along(self.conjugate, samples)
         for part in _chunks(height):
             for block in range(k):
                 alias = slice(block * height + part.start, block * height + part.stop)
-                spectrum[alias] += conjugate[alias] * unfolded[part]
+                spectrum[alias] += _along(np.conjugate(self.transfer[alias]), samples) * unfolded[part]
+
+    def _correlate(self, spectrum: NDArray[Any]) -> None:
+        """Multiply the spectrum of an image by the conjugate spectrum of h, that of the flipped kernel."""
+        for part in _chunks(self.shape[0]):
+            spectrum[part] *= _along(np.conjugate(self.transfer[part]), spectrum)
+
+    def _energy(self, samples: NDArray[Any]) -> float:
+        """Return the sum of squares of a small image, given its half spectrum (Parseval)."""
+        last = self.sampled_shape[-1]
+        # All columns but the first, and the middle one of an even number, stand for two.
+        single = [samples[self._columns(0, 1)]]
+        if last % 2 == 0 and last > 1:
+            single.append(samples[self._columns(last // 2, last // 2 + 1)])
+        squares = 2 * _sum_of_squares(samples) - sum(map(_sum_of_squares, single))
+        return squares / math.prod(self.sampled_shape)
 
     def _unfold_columns(self, samples: NDArray[Any]) -> NDArray[Any]:
         """Repeat a low-resolution spectrum along the last spatial axis."""
@@ -204,6 +221,10 @@ class SampledBlur(Fingerprinted):
     def _columns(self, first: int, stop: int) -> tuple[slice, ...]:
         """Return the index of some columns, that is, of a range along the last spatial axis."""
         return (*[slice(None)] * (self._ndim - 1), slice(first, stop))
+
+
+def _sum_of_squares(spectrum: NDArray[Any]) -> float:
+    return sum_of_squares(np.ascontiguousarray(spectrum).view(spectrum.real.dtype))
 
 
 def _chunks(rows: int) -> Iterator[slice]:
