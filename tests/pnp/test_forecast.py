@@ -5,7 +5,8 @@ import pytest
 from skimage import data
 
 import plugplay as pp
-from plugplay.pnp.forecast import iterations_left
+from plugplay.pnp.forecast import iterations_left, seconds_left
+from plugplay.pnp.state import Figures, History
 
 
 def test_iterations_left_on_other_images():
@@ -30,6 +31,22 @@ def test_iterations_left_on_other_images():
                 right.append(abs(foretold - left) <= 0.3 * left + 1)
     assert len(right) > 100
     assert np.mean(right) >= 0.9
+
+
+def test_a_run_that_follows_one_on_a_coarse_grid_is_foretold_from_its_first_iteration():
+    parameters = pp.prepare(np.eye(16), pp.models.Deblurring(pp.kernels.box(3)), denoiser="tv", noise=0.02).parameters
+
+    def iteration(k, level):
+        sigma = 0.3 / parameters.schedule.gamma ** (k / 2)
+        return Figures(
+            rho=0.02**2 / sigma**2, sigma=sigma, delta=0.3 * sigma, dx=0, dv=0, du=0, fidelity=1.0,
+            seconds=4.0 if level == 0 else 1.0, level=level,
+        )  # fmt: skip
+
+    coarse = [iteration(k, 1) for k in range(8)]
+    left = [seconds_left(History.of(coarse + [iteration(k, 0) for k in range(n)]), parameters) for n in range(1, 5)]
+    # As many seconds less as were spent, not those of the longest run that is allowed.
+    np.testing.assert_allclose(-np.diff(left), 4.0, rtol=0.5)
 
 
 @pytest.mark.parametrize(
