@@ -77,9 +77,13 @@ def denoiser_tables(reports: list[dict[str, Any]]) -> str:
 
 
 def _denoisers(name: str, table: dict[str, Any]) -> str:
-    lines = [f"| {name} | " + " | ".join(column["name"] for column in table["columns"]) + " |"]
-    lines.append("|---" * (1 + len(table["columns"])) + "|")
-    lines += [f"| {row['label']} | " + " | ".join(map(_plain, row["entries"])) + " |" for row in table["rows"]]
+    # Seconds depend on what else the machine did; the report has them.
+    shown = [index for index, column in enumerate(table["columns"]) if column["name"] != "seconds"]
+    lines = [f"| {name} | " + " | ".join(table["columns"][index]["name"] for index in shown) + " |"]
+    lines.append("|---" * (1 + len(shown)) + "|")
+    for row in table["rows"]:
+        cells = [_plain(row["entries"][index]) for index in shown]
+        lines.append(f"| {row['label']} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
