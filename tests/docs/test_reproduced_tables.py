@@ -57,32 +57,6 @@ def test_rows_of_later_folders_win_and_incomplete_ones_do_not(tool):
     assert "24.00 ± 0.020 (5)" in lines[3]
 
 
-def test_tables_of_denoisers_are_written_beside_the_paper_s(tool, tmp_path, monkeypatch):
-    def entry(value, note=""):
-        return {"value": value, "paper": None, "note": note}
-
-    table = {
-        "columns": [{"name": "box"}, {"name": "motion"}, {"name": "seconds"}],
-        "rows": [{"label": "bm3d", "entries": [entry(30.123), entry(29.0, "9 of 10"), entry(1.5)]},
-                 {"label": "tv", "entries": [entry(28.0), entry(None), entry(None)]}],
-    }  # fmt: skip
-    section = {"name": "deblurring", "conventions": "", "blocks": [table]}
-    (tmp_path / "report.json").write_text(json.dumps({"sections": [section]}))
-    page = tmp_path / "reproduce.md"
-    marks = tool.BEGIN, tool.END, tool.BEGIN_DENOISERS, tool.END_DENOISERS
-    page.write_text("{}\nthe paper's\n{}\n{}\nold\n{}\n".format(*marks), encoding="utf-8")
-    monkeypatch.setattr(tool, "PAGE", page)
-    monkeypatch.setattr(sys, "argv", ["tool", str(tmp_path), "--write"])
-    tool.main()
-    text = page.read_text(encoding="utf-8")
-    assert "the paper's" in text
-    assert "old" not in text
-    lines = text.splitlines()
-    assert lines[lines.index(tool.BEGIN_DENOISERS) + 1] == "| deblurring | box | motion |"
-    assert "| bm3d | 30.12 | 29.00 (9 of 10) |" in lines
-    assert "| tv | 28.00 |  |" in lines
-
-
 def test_only_what_is_between_the_marks_is_replaced(tool, tmp_path, monkeypatch, capsys):
     page = tmp_path / "reproduce.md"
     page.write_text(f"before\n{tool.BEGIN}\nold\n{tool.END}\nafter\n", encoding="utf-8")

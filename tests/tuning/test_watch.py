@@ -121,7 +121,7 @@ def test_texture_is_not_taken_for_noise_told_too_high():
 
 
 def test_what_jpeg_took_is_noise_where_a_blur_is_inverted():
-    x = data.chelsea()[100:228, 120:248] / 255
+    x = data.rocket()[60:188, 150:278] / 255
     blurred = np.stack([convolve(x[..., c], pp.kernels.gaussian(9, sigma=1.0)) for c in range(3)], -1)
     noisy = blurred + np.random.default_rng(0).normal(0, 1 / 255, x.shape)
     buffer = io.BytesIO()

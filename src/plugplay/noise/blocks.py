@@ -100,7 +100,7 @@ def take_blocks(stack: FloatArray, observed: BoolArray | None, *, step: float = 
     count, height, width, channels = stack.shape
     if min(height, width) < SIDE:
         return None
-    grid = _jpeg_grid(stack, step) if step > 0 else None
+    grid = _jpeg_grid(stack, observed, step) if step > 0 else None
     limit = max(4000, _MAX_VALUES // channels)
     stride = math.sqrt(count * (height - SIDE + 1) * (width - SIDE + 1) / limit)
     if grid is None:
@@ -181,12 +181,13 @@ def quantisation_step(stack: FloatArray, observed: BoolArray | None) -> float:
     return step if on_lattice.all() else 0.0
 
 
-def _jpeg_grid(stack: FloatArray, step: float) -> tuple[int, int] | None:
+def _jpeg_grid(stack: FloatArray, observed: BoolArray | None, step: float) -> tuple[int, int] | None:
     """Return where the blocks of a JPEG file begin, if the image was one.
 
-    Only on that grid are many coefficients of high frequency zero but for the rounding of the pixels.
+    Only on that grid are many coefficients of high frequency zero but for the rounding of the pixels; a few missing
+    pixels, interpolated, change little.
     """
-    image = _middle(stack)
+    image = _luma(_middle(stack) if observed is None else _interpolated(_middle(stack), _middle(observed)))
     if min(image.shape) < 4 * SIDE:
         return None
     windows = np.lib.stride_tricks.sliding_window_view(image, (SIDE, SIDE))
@@ -210,12 +211,17 @@ def _jpeg_grid(stack: FloatArray, step: float) -> tuple[int, int] | None:
     return int(best[0]), int(best[1])
 
 
-def _middle(stack: FloatArray) -> NDArray[np.float64]:
-    """Return the luma of the middle of an image, which JPEG files hold, at the phase of its first pixel."""
-    image = stack[stack.shape[0] // 2]
-    begin = [max(0, (n - 512) // 2) // SIDE * SIDE for n in image.shape[:2]]
-    middle = image[begin[0] : begin[0] + 512, begin[1] : begin[1] + 512]
-    return np.asarray(np.average(middle.astype(np.float64), axis=-1, weights=_LUMA if middle.shape[-1] == 3 else None))
+def _middle(stack: NDArray[Any]) -> NDArray[Any]:
+    """Return the middle of the middle image, of shape (1, H, W, C), at the phase of its first pixel."""
+    begin = [max(0, (n - 512) // 2) // SIDE * SIDE for n in stack.shape[1:3]]
+    middle = stack.shape[0] // 2
+    return stack[middle : middle + 1, begin[0] : begin[0] + 512, begin[1] : begin[1] + 512]
+
+
+def _luma(stack: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the luma of one image, which JPEG files hold."""
+    weights = _LUMA if stack.shape[-1] == 3 else None
+    return np.asarray(np.average(stack[0].astype(np.float64), axis=-1, weights=weights))
 
 
 def _transform(pixels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,6 +29,9 @@ _MIN_CHOSEN = 48
 _MAX_CLIPPED = 0.02
 _MAX_RISE = 1.6
 _MIN_POWER = 1e-3
+# Median over mean of the power of Gaussian noise at each frequency; at four of them it has no imaginary part.
+_MEDIAN_OF_SQUARES = np.full((_SIDE, _SIDE), math.log(2))
+_MEDIAN_OF_SQUARES[:: _SIDE // 2, :: _SIDE // 2] = 0.4549
 _WHITE = 0.93
 
 
@@ -175,14 +178,18 @@ def _periodograms(stack: FloatArray, observed: BoolArray | None) -> NDArray[np.f
 
 
 def _quiet_spectrum(periodograms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average the quietest blocks, every frequency counting as much as it is strong in noise."""
+    """Take medians over the quietest blocks, every frequency counting as much as it is strong in noise.
+
+    Some of these blocks have texture, which raises means more than medians: on the eight images that `finding` names,
+    medians are by a seventh closer to the true spectrum (root mean square of the logarithm, 0.37 instead of 0.42).
+    """
     radius = np.hypot(*np.meshgrid(np.fft.fftfreq(_SIDE), np.fft.fftfreq(_SIDE), indexing="ij")) * _SIDE
     ring = (radius >= 2) & (radius < 4)
     chosen = min(len(periodograms), max(_MIN_CHOSEN, int(_SHARE * len(periodograms))))
     spectrum = np.ones((_SIDE, _SIDE))
     for _ in range(3):
         size = np.mean(periodograms[:, radius >= 2] / spectrum[radius >= 2], axis=1)
-        spectrum = periodograms[np.argsort(size, kind="stable")[:chosen]].mean(axis=0)
+        spectrum = np.median(periodograms[np.argsort(size, kind="stable")[:chosen]], axis=0) / _MEDIAN_OF_SQUARES
         # The image's own slopes are in the lowest frequencies, even in flat places.
         limit = _MAX_RISE * float(spectrum[ring].mean())
         spectrum[radius < 2] = np.minimum(spectrum[radius < 2], limit)

@@ -123,7 +123,7 @@ def estimate_noise(
         return NoiseEstimate(0.0, math.inf, ("too few pixels",))
     sigma, relative, reasons = found
     uncertainty, compressed = relative * sigma, "JPEG" in reasons
-    if compressed and stack.shape[-1] == 3:
+    if compressed and stack.shape[-1] == 3 and not (measured and measured.held):
         uncertainty = math.hypot(uncertainty, _HIDDEN * max(0.0, step - sigma / _SHOWN))
     if sigma < floor:
         # Noise below half a step may vanish in the rounding altogether.

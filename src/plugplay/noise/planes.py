@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plugplay.noise.blocks import Blocks
 from plugplay.noise.compression import Compressed, compressed_planes
@@ -123,7 +123,11 @@ def _rounds(blocks: Blocks, uneven: NDArray[np.float64], file: Compressed | None
             groups = [quiet_power(corrected, blocks.distinct)]
         else:
             level = np.sqrt(uneven[usable].mean(axis=1))[:, None, None]
-            groups = [quiet_power(file.held[usable] / level, blocks.distinct, file.rounding)]
+            # Each plane has quiet blocks of its own: what is rounded to zero in one says nothing about the others.
+            groups = [
+                quiet_power(file.held[usable, p : p + 1] / level, blocks.distinct, file.rounding.of_plane(p))
+                for p in range(file.held.shape[1])
+            ]
             if file.others.size:
                 groups.append(quiet_power(file.others[usable] / level, blocks.distinct))
         planes = [judge(quiet, p, gridded=blocks.gridded) for quiet in groups for p in range(quiet.mean.shape[1])]
@@ -162,14 +166,22 @@ def _of_colour(planes: list[Plane], gridded: bool) -> tuple[float, float]:
 
 
 def _of_file(planes: list[Plane], held: int) -> tuple[float, float]:
-    """Combine luma and chroma of a JPEG file; chroma that was subsampled only tells that there is not less noise."""
-    doubt = np.square([plane.relative for plane in planes[:held]]) + _TRUSTED**2
-    weight = (1 / doubt) / np.sum(1 / doubt)
-    sigma = math.sqrt(float(np.sum(weight * [plane.power for plane in planes[:held]])))
+    """Combine luma and chroma of a JPEG file; chroma that was subsampled only tells that there is not less noise.
+
+    Where texture hides the noise of one plane, the zeros of another may still tell that there is not more. The level
+    is then that bound, and as uncertain as the planes are that do not agree with it.
+    """
+    powers = np.array([max(plane.power, 1e-300) for plane in planes[:held]])
+    sigma = math.sqrt(float(np.sum(_weights([plane.above for plane in planes[:held]]) * powers)))
     # Planes that differ hold texture, or noise that is not independent.
-    levels = np.sqrt([max(plane.power, 1e-300) for plane in planes[:held]])
-    spread = math.sqrt(float(np.sum(weight * np.square(np.log(levels / max(sigma, 1e-300))))))
-    relative = math.hypot(spread, math.sqrt(float(np.sum(np.square(weight * [p.relative for p in planes[:held]])))))
+    errors = np.array([plane.relative for plane in planes[:held]])
+    weight, distance = _weights(errors), np.log(np.sqrt(powers) / max(sigma, 1e-300))
+    relative = math.sqrt(float(np.sum(weight * np.square(distance)) + np.sum(np.square(weight * errors))))
     if held == len(planes):
         return sigma, relative
     return max(sigma, _of_planes(planes)[0]), math.hypot(relative, _CHROMA_DOUBT)
+
+
+def _weights(errors: ArrayLike) -> NDArray[np.float64]:
+    weight = 1 / (np.square(errors) + _TRUSTED**2)
+    return np.asarray(weight / weight.sum())

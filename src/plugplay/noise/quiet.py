@@ -36,6 +36,7 @@ _TEXTURE = 0.04  # growth of middle frequencies from which on they are not belie
 _LOG_RATIO, _LOG_RATIO_WIDTH = 0.35, 0.1  # of middle to high frequencies, from which on noise is coloured
 _MAX_RATIO, _MAX_STEEPNESS = 20.0, 6.0
 _WEAKEST, _TEXTURED_RATIO = 12, 1.8
+_LEFT, _MAX_FALL = 0.3, 0.6
 # Parts of the relative uncertainty.
 _FLOOR, _COLOUR_FLOOR = 0.025, 0.03
 _JPEG_FLOOR, _JPEG_COLOUR_FLOOR = 0.04, 0.06
@@ -56,8 +57,8 @@ class Quiet:
         For one share, the median of the square, times what makes it equal to the mean if the coefficient is Gaussian.
     chosen : array of int of shape (shares,)
         How many blocks that is.
-    telling : array of shape (shares, planes)
-        How many coefficients of high frequency tell its power.
+    telling, bounding : arrays of shape (shares, planes)
+        How many coefficients of high frequency tell its power, and that it is not more.
     distinct : float
         Which part of them would remain without overlap.
     """
@@ -66,6 +67,7 @@ class Quiet:
     median: NDArray[np.float64]
     chosen: NDArray[np.int64]
     telling: NDArray[np.float64]
+    bounding: NDArray[np.float64]
     distinct: float
 
 
@@ -90,11 +92,11 @@ def quiet_power(coefficients: NDArray[np.float64], distinct: float, rounding: Ro
         for k, number in enumerate(chosen):
             mean[k][:, target] = some[:number].mean(axis=0)
             median[k][:, target] = np.median(some[:number], axis=0) / _GAUSSIAN_MEDIAN if k == _TYPICAL else 0.0
-    telling = np.tile(np.count_nonzero(HIGH) * 1.0 * chosen[:, None], power.shape[1])
+    telling = bounding = np.tile(np.count_nonzero(HIGH) * 1.0 * chosen[:, None], power.shape[1])
     if rounding is not None:
-        mean, counted = rounding.undone(mean, chosen)
-        telling = counted[:, :, HIGH].sum(axis=2)
-    return Quiet(mean, median[_TYPICAL], chosen, telling, distinct)
+        mean, *numbers = rounding.undone(mean, chosen)
+        telling, bounding = (number[:, :, HIGH].sum(axis=2) for number in numbers)
+    return Quiet(mean, median[_TYPICAL], chosen, telling, bounding, distinct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +155,8 @@ class Plane:
         Its variance.
     relative : float
         The standard error of its standard deviation, as a share of it.
+    above : float
+        The same of a level that may be less, but hardly more: different from `relative` in JPEG files.
     coloured : float
         From 0, white, to 1, coloured.
     textured : float
@@ -165,6 +169,7 @@ class Plane:
 
     power: float
     relative: float
+    above: float
     coloured: float
     textured: float
     ratio: float
@@ -189,7 +194,7 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     """Tell noise from texture, and white noise from coloured."""
     mean, chosen = quiet.mean[:, plane], quiet.chosen
     if mean[-1, HIGH].mean() <= 0:
-        return Plane(0.0, 0.0, 0.0, 0.0, 1.0, np.zeros(SIDE**2))
+        return Plane(0.0, 0.0, 0.0, 0.0, 0.0, 1.0, np.zeros(SIDE**2))
     # The quietest blocks of a clean image may have no power at all; ratios and logarithms need some.
     mean = np.maximum(mean, 1e-9 * mean[-1].mean())
     high = mean[:, HIGH].mean(axis=1)
@@ -219,22 +224,26 @@ def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
     textured = (1 - coloured) / (1 + (_TEXTURED_RATIO / ratio) ** 8)
     excess = 0.5 * textured * math.log(level / weakest)
     level *= math.exp(-2 * excess)
+    # Texture falls with the frequency, but does not end.
+    fall = (1 - coloured) * (1 - textured) * min(max(0.0, ratio - 1), _MAX_FALL)
+    level *= 1 - _LEFT * fall
     doubt = 4 * coloured * (1 - coloured) * 0.5 * abs(math.log(total / level))
     # What lies on the lattice of a JPEG file is not Gaussian, whatever the noise was.
     middling = max(float(quiet.median[plane, HIGH].mean()), 1e-3 * high[_TYPICAL])
     tails = 0.0 if gridded else max(0.0, 0.5 * math.log(high[_TYPICAL] / middling))
-    telling = max(1.0, float(quiet.telling[k, plane]) * min(1.0, 2 * quiet.distinct))
-    statistical = 1 / math.sqrt(2 * telling)
     fine_texture = growth(high, chosen, reach=4)
     # In a small image the quietest blocks are a large part of all, and less likely to be flat.
     fewness = 1 + math.log(max(1.0, chosen[1] / chosen[-1] * SHARES[-1] / SHARES[1]))
-    relative = math.hypot(
+    doubts = math.hypot(
         _FLOOR + _COLOUR_FLOOR * fewness * coloured,
         (_JPEG_FLOOR + _JPEG_COLOUR_FLOOR * coloured) if gridded else 0.0,
-        1.5 * statistical,
         _GROWTH_WEIGHT * fewness * (fine_texture + 5 * max(0.0, fine_texture - _CHANCE_GROWTH)),
         _TAIL_WEIGHT * tails,
         doubt,
         excess,
     )
-    return Plane(level + coloured * (total - level), min(relative, 1.0), coloured, fine_texture, ratio, spectrum)
+    numbers = (
+        max(1.0, float(some[k, plane]) * min(1.0, 2 * quiet.distinct)) for some in (quiet.telling, quiet.bounding)
+    )
+    relative, above = (min(1.0, math.hypot(doubts, 1.5 / math.sqrt(2 * number))) for number in numbers)
+    return Plane(level + coloured * (total - level), relative, above, coloured, fine_texture, ratio, spectrum)
