@@ -25,6 +25,7 @@ SOURCES = Path(__file__).parents[1] / "src"
 # Where the lists of attributions go, and what the weights beside them are for.
 ATTRIBUTIONS = {
     SOURCES / "plugplay/denoisers/net/attribution.md": 'the denoiser "net"',
+    SOURCES / "plugplay/denoisers/bm3d/attribution.md": "the fourth stage of BM3D",
     SOURCES / "plugplay_paper/baselines/weights/attribution.md": "the baselines DCNN and SPSR",
 }
 # Traces of compression fade when pixels are averaged: halve until the file spends this many bits on a pixel.

@@ -50,14 +50,14 @@ benchmarks/levels.py``); of the six, only rocket had no say in the choice. The r
 where the blur is wide (`plugplay.levels`) has rho growing by 2.5 and a lambda a fifth larger; its details are done
 again.
 
-**Super-resolution.** BM3D's third stage takes part (`plugplay.denoisers.bm3d.denoiser`). With noise of 1.5/255 or more,
-rho grows by 1.87 - 0.135 K from a sigma of 0.28 at least, with lambda = (0.6 - 0.025 K) s², and the run ends at 4e-3:
-14 calls for K = 2 and 22 for K = 4. On eight crops with noise of 5 and 10/255 (camera, astronaut, coffee, motorcycle,
-nuthatch, coins, brick, and bridge or dragonfly), growing by 1.7 from 0.21 would cost K = 2 0.05 dB on average, growing
-by 1.6 would cost K = 4 0.08 dB, most of it on the repeating bricks. Nearly exact data need the slow schedule (0.2 dB on
-camera and rocket) and, if they are smooth, a tolerance not above the noise. Slower schedules, other first sigmas,
-lambdas and thresholds change less than 0.05 dB there, and so does averaging several runs. Where the noise is not told,
-folded detail must not pass for it: see `plugplay.tuning.decimation`.
+**Super-resolution.** BM3D's third and fourth stages take part (`plugplay.denoisers.bm3d.denoiser`). With noise of
+1.5/255 or more, rho grows by 1.87 - 0.135 K from a sigma of 0.28 at least, with lambda = (0.6 - 0.025 K) s², and the
+run ends at 4e-3: 14 calls for K = 2 and 22 for K = 4. On eight crops with noise of 5 and 10/255 (camera, astronaut,
+coffee, motorcycle, nuthatch, coins, brick, and bridge or dragonfly), growing by 1.7 from 0.21 would cost K = 2 0.05 dB
+on average, growing by 1.6 would cost K = 4 0.08 dB, most of it on the repeating bricks. Nearly exact data need the slow
+schedule (0.2 dB on camera and rocket) and, if they are smooth, a tolerance not above the noise. Slower schedules, other
+first sigmas, lambdas and thresholds change less than 0.05 dB there, and so does averaging several runs. Where the noise
+is not told, folded detail must not pass for it: see `plugplay.tuning.decimation`.
 
 **Tolerance.** 2e-3 instead of 1e-3 ends runs four iterations sooner: on seven photographs inpainting gains
 0.02 dB by it. 3e-3 is enough for plain deblurring, which loses 0.01 dB on average. Photons keep 1e-3.

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from plugplay.denoisers.bm3d.aggregation import Band, Sums
 from plugplay.denoisers.bm3d.canvas import Canvas, Positions, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
+from plugplay.denoisers.bm3d.local import correct_rows, learned_filters
 from plugplay.denoisers.bm3d.matching import Matches, match
 from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import Profile, Stage
@@ -26,6 +27,7 @@ from plugplay.denoisers.bm3d.spectra import Scratch
 
 __all__ = ["Groups", "Progress", "denoise_canvas", "denoise_planes", "in_order"]
 
+_LOCAL_STRIP = 64  # rows of pixels
 _STRIP = 8  # reference rows, or half of them on coarse grids: as many strips as there may be threads
 
 Task = TypeVar("Task")
@@ -102,7 +104,20 @@ def denoise_canvas(
                 done += 1
                 if progress:
                     progress(done / total)
+    if profile.local:
+        _correct(canvas, float(sigmas[0]), workers)
     return canvas.estimate
+
+
+def _correct(canvas: Canvas, sigma: float, workers: int) -> None:
+    """Correct the first channel by filters that were learned."""
+    noisy, estimate, filters = canvas.noisy[0], canvas.estimate[0], learned_filters()
+    strips = [slice(first, min(first + _LOCAL_STRIP, canvas.height)) for first in range(0, canvas.height, _LOCAL_STRIP)]
+    corrected = np.empty_like(estimate)  # every strip sees the rows around it as they were
+    parts = in_order(lambda rows: correct_rows(noisy, estimate, sigma, rows, filters), strips, workers)
+    for rows, part in zip(strips, parts, strict=True):
+        corrected[rows] = part
+    estimate[...] = corrected
 
 
 def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter, bool]]:

@@ -79,6 +79,8 @@ class Profile:
         The third stage takes it for ``principal_noise * sigma**2``.
     principal_luminance : bool
         Whether the third stage is for the first channel only.
+    local : bool
+        Whether a fourth stage corrects the first channel by filters that were learned.
     kaiser : float
         Shape parameter of the window that blocks are added up with.
     thinning : {1, 2, 4}
@@ -95,6 +97,7 @@ class Profile:
     wiener_noise: float = 0.9
     principal_noise: float = 1.0
     principal_luminance: bool = False
+    local: bool = False
     kaiser: float = 2.0
     thinning: Literal[1, 2, 4] = 1
     spectrum: tuple[tuple[float, ...], ...] | None = None

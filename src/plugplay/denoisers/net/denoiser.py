@@ -94,7 +94,10 @@ class Net:
         'restoration'
         """
         workers = workers if self.workers is None else self.workers
-        return replace(self, pilot=(self.pilot or BM3D()).prepared(traits, workers), workers=workers)
+        pilot = self.pilot or BM3D()
+        # The network was trained on what BM3D leaves without filters that were learned, and does what they do.
+        fitted = replace(pilot.prepared(traits, workers), local_below=pilot.local_below)
+        return replace(self, pilot=fitted, workers=workers)
 
     def session(self, progress: Callable[[float], None] | None = None) -> Denoiser:
         """Return the denoiser of one restoration, in which BM3D remembers its groups; `progress` is told the share."""
