@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from plugplay.traits import Traits
     from plugplay.tuning.rules import Case
 
-__all__ = ["Coarse", "Pace", "coarse_of", "is_coarse", "is_plain"]
+__all__ = ["Coarse", "Pace", "coarse_of", "is_coarse", "is_large", "is_plain"]
 
 # Images below this many pixels along an axis are restored at once; there is little to save.
 MIN_SIDE = 128
@@ -147,15 +147,11 @@ class Coarse:
         return np.pad(image, missing + [(0, 0)] * (image.ndim - len(missing)), mode="edge")
 
 
-def is_plain(y: NDArray[Any], traits: Traits, data_term: DataTerm, noise: object) -> bool:
-    """Tell whether a problem is the deblurring of an image of some size with uniform noise.
-
-    For these `plugplay.tuning.rules` knows a faster schedule, whether there is a coarse grid or not.
+def is_plain(traits: Traits, data_term: DataTerm, noise: object) -> bool:
+    """Tell whether a problem is the deblurring of an image with uniform noise.
 
     Parameters
     ----------
-    y : array
-        The observation on the working scale.
     traits : Traits
         What the model says about itself.
     data_term : DataTerm
@@ -165,8 +161,12 @@ def is_plain(y: NDArray[Any], traits: Traits, data_term: DataTerm, noise: object
     """
     if not isinstance(noise, int | float) or possible_range_of(data_term) is not None:
         return False
-    one_to_one = traits.unknowns_per_sample == 1 and traits.decimation == 1
-    return one_to_one and traits.spatial_ndim == 2 and min(y.shape[:2]) >= MIN_SIDE
+    return traits.unknowns_per_sample == 1 and traits.decimation == 1 and traits.spatial_ndim == 2
+
+
+def is_large(y: NDArray[Any]) -> bool:
+    """Tell whether an image is of some size: `plugplay.tuning.rules` then knows a faster schedule for a plain one."""
+    return bool(min(y.shape[:2]) >= MIN_SIDE)
 
 
 def coarse_of(y: NDArray[Any], model: Model, traits: Traits, *, pace: Pace | None = None) -> Coarse | None:

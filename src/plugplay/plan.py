@@ -17,7 +17,7 @@ from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
 from plugplay.arrays.observation import Conversion
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
-from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_plain
+from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_large, is_plain
 from plugplay.metrics import psnr
 from plugplay.models import description
 from plugplay.noise.growing import PoissonGaussian, corrected, with_correction
@@ -28,6 +28,7 @@ from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.tuning.doubts import doubts
 from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
+from plugplay.tuning.rehearsal import REHEARSED, Rehearsal
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
 from plugplay.tuning.watch import MAX_RERUNS, Sign, Suggestion, Watch
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.checks import FloatArray
     from plugplay.arrays.scale import Scale
+    from plugplay.denoisers.base import Progress
     from plugplay.models.base import DataTerm, Model
     from plugplay.models.operators.reshaping import Reshaping
     from plugplay.noise.coloured import ColouredNoise
@@ -95,13 +97,8 @@ class Plan:
     _case: Case | None
     _coarse: Coarse | None = None
 
-    def run(
-        self,
-        *,
-        callback: Callable[[State], object] | None = None,
-        progress: Callable[[float], object] | None = None,
-    ) -> Result:
-        """Do all iterations.
+    def run(self, *, callback: Callable[[State], object] | None = None, progress: Progress | None = None) -> Result:
+        """Do all iterations, and return the restored image with what is known about it.
 
         Parameters
         ----------
@@ -110,11 +107,6 @@ class Plan:
         progress : callable, optional
             Called often, inside a denoiser that tells and while lambda is searched for, with the share of that work
             which is done. It may raise `plugplay.Cancelled` to end the run.
-
-        Returns
-        -------
-        Result
-            The restored image, with what is known about it.
         """
         check_callback(callback)
         states = self.iterate(progress=progress)
@@ -130,7 +122,7 @@ class Plan:
             result: Result = end.value
             return result
 
-    def iterate(self, *, progress: Callable[[float], object] | None = None) -> Generator[State, None, Result]:
+    def iterate(self, *, progress: Progress | None = None) -> Generator[State, None, Result]:
         """Do an iteration whenever the next `State` is asked for; the generator returns the `Result`.
 
         Parameters
@@ -201,20 +193,36 @@ class Plan:
     def _assuming(self, noise: float) -> Plan:
         """Return the plan for another noise, with the parameters that follow from it; a given one is only raised."""
         assert self._case is not None and self._watch is not None  # noqa: PT018 - only then is it asked for
-        case, scale = replace(self._case, noise=noise), self._conversion.scale
-        choice = choose(case)
-        schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
-        given, gain = "noise" not in self.parameters.chosen, scale.noise_gain
+        given, gain = "noise" not in self.parameters.chosen, self._conversion.scale.noise_gain
         known, reason = corrected(self.parameters.noise, noise / gain, self._case.noise / gain, given=given)
+        case = replace(self._case, noise=noise)
+        plan = self._following(case)
         return replace(
-            self,
-            parameters=replace(self.parameters, noise=known, lam=choice.lam / scale.gain**2, schedule=schedule),
+            plan,
+            parameters=replace(plan.parameters, noise=known),
             warnings=with_correction(self.warnings, reason),
-            _loop=replace(self._loop, schedule=schedule, lam=choice.lam),
             _case=case,
             _watch=replace(self._watch, noise=noise),
             _start=None if isinstance(self._start, State) else self._start,
         )
+
+    def _following(self, case: Case, lam: float | None = None) -> Plan:
+        """Return the plan with the lambda and the schedule that follow from another case, or from a lambda."""
+        choice = choose(case, lam=lam)
+        schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
+        return replace(
+            self,
+            parameters=replace(self.parameters, lam=choice.lam / self._conversion.scale.gain**2, schedule=schedule),
+            _loop=replace(self._loop, lam=choice.lam, schedule=schedule),
+        )
+
+    def _rehearsed(self, y: FloatArray, model: Model) -> Plan:
+        """Return the plan with the lambda that a rehearsal speaks for."""
+        assert self._case is not None  # only then is it asked for
+        with scipy.fft.set_workers(self._workers):
+            factor = Rehearsal(model, self._case, self._loop, self._iteration, STEP_RESIDUAL).factor(y)
+        case = replace(self._case, strength=factor * self._case.strength)
+        return replace(self._following(case), _case=case)
 
     def resumed(self, state: State) -> Plan:
         """Return the plan that goes on from a state of an earlier run; a rerun with other noise begins anew."""
@@ -228,7 +236,7 @@ class Plan:
         check_picklable(self._loop.prepared, f"the plan cannot be pickled: its denoiser {self._loop.denoiser!r}")
         return dict(self.__dict__)
 
-    def _driver(self, progress: Callable[[float], object] | None) -> Driver:
+    def _driver(self, progress: Progress | None) -> Driver:
         return Driver(
             self._data_term,
             self._loop.prepared,  # type: ignore[arg-type]  # Parameters holds it as an object
@@ -252,26 +260,15 @@ class Plan:
             with scipy.fft.set_workers(self._workers):
                 found = doubts(self._watch, driver.state.image, self._iteration.image(driver.state))
         sound = result.status in (Status.CONVERGED, Status.FINISHED, Status.MAX_ITERATIONS)
-        return replace(
-            result,
-            image=self._conversion.outside(result.image),
-            status=Status.DOUBTFUL if found and sound else result.status,
-            parameters=self.parameters,
-            warnings=self.warnings + result.warnings + found,
-        )
+        status = Status.DOUBTFUL if found and sound else result.status
+        image, told = self._conversion.outside(result.image), self.warnings + result.warnings + found
+        return replace(result, image=image, status=status, parameters=self.parameters, warnings=told)
 
-    def _tuned(self, search: LambdaSearch, progress: Callable[[float], object] | None) -> Plan:
+    def _tuned(self, search: LambdaSearch, progress: Progress | None) -> Plan:
         """Return the plan with lambda refined."""
         with scipy.fft.set_workers(self._workers):
             lam = search.best(self._loop, self._iteration, progress)
-        automatic = "schedule" in self.parameters.chosen
-        schedule = choose(search.case, lam=lam).schedule if automatic else self._loop.schedule
-        return replace(
-            self,
-            parameters=replace(self.parameters, lam=lam / self._conversion.scale.gain**2, schedule=schedule),
-            _loop=replace(self._loop, lam=lam, schedule=schedule),
-            _search=None,
-        )
+        return replace(self._following(search.case, lam), _search=None)
 
 
 def prepare(
@@ -347,8 +344,9 @@ def prepare(
     white = single or first or (uniform and leaves_nearly_white_noise(traits, level))
     left = replace(traits, leaves="white" if white else traits.leaves, noise=level, noise_spectrum=problem.spectrum)
     method = prepare_denoiser(denoiser, left, threads)
-    plain = watched and free and not first and max_iter is None and is_plain(unit, traits, data_term, described)
-    coarse = coarse_of(unit, model, traits, pace=pace) if plain or pace is not None else None
+    plain = watched and free and not first and max_iter is None and is_plain(traits, data_term, described)
+    large = plain and is_large(unit)
+    coarse = coarse_of(unit, model, traits, pace=pace) if large or pace is not None else None
     case = Case(
         traits=description.rule_traits(data_term, traits),
         noise=level,
@@ -358,9 +356,8 @@ def prepare(
         max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
         one_step=single,
         min_sigma=min_sigma_of(method),
-        grid="fine" if plain else "only",
+        grid="fine" if large else "only",
         uniform=isinstance(described, float),
-        activity=watching.activity_seen(unit, traits, found.noise or level) if uniform and lam is None else 1.0,
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0
@@ -397,4 +394,6 @@ def prepare(
         _case=case if watched else None,
         _coarse=coarse,
     )
-    return plan if found.noise is None else plan._assuming(found.noise)
+    plan = plan if found.noise is None else plan._assuming(found.noise)
+    rehearsed = plain and pace is None and loop.denoiser == REHEARSED
+    return plan._rehearsed(unit, model) if rehearsed else plan

@@ -11,10 +11,8 @@ from plugplay.models.description import darkest_of, evened
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
-from plugplay.tuning.activity import activity
 from plugplay.tuning.doubts import Seen
 from plugplay.tuning.folding import noise_bounds
-from plugplay.tuning.mild_blur import spectrum_of_blur
 from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.suspicion import Suspicion, suspect
 from plugplay.tuning.watch import Watch
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from plugplay.posing import Posed
     from plugplay.traits import Traits
 
-__all__ = ["activity_seen", "suspicion", "watch_for"]
+__all__ = ["suspicion", "watch_for"]
 
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
@@ -51,14 +49,6 @@ def suspicion(
         return Suspicion(model, traits)
     told = _contradicted(y, traits, problem.level, scale) if isinstance(noise, int | float) else None
     return suspect(y, model, traits, problem.level, told, reshape=reshape)
-
-
-def activity_seen(y: FloatArray, traits: Traits, noise: float) -> float:
-    """Return how much detail an image has, as a multiple of what natural images have; 1 where it cannot be seen."""
-    spectrum = spectrum_of_blur(traits)
-    if spectrum is None or spectrum.ndim != 2 or traits.observed is not None:
-        return 1.0
-    return activity(y, spectrum, noise)
 
 
 def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Posed, scale: Scale) -> Watch | None:

@@ -95,9 +95,8 @@ __all__ = [
 ]
 
 LAMBDA_PER_VARIANCE = 0.45
-# The line from strong blur to the identity, and what images with less detail than natural ones get beyond it.
+# The line from strong blur to the identity.
 LAMBDA_OF_NOTHING, LAMBDA_PER_TRANSMISSION = 0.35, 0.70
-USUAL_SHARE, LACK_POWER, MAX_LAMBDA = 0.6, 1.0, 2.0
 MILD_LAMBDA = 0.9
 MIN_NOISE = 0.6 / 255
 MAX_SHARE_OF_MARGIN = 0.1
@@ -177,8 +176,6 @@ class Case:
         run or without, and "only" for all others.
     uniform : bool
         Whether the noise is the same everywhere, as that of photons is not.
-    activity : float
-        The power of the image's detail, as a multiple of what natural images have: `plugplay.tuning.activity`.
     """
 
     traits: Traits
@@ -191,7 +188,6 @@ class Case:
     min_sigma: float = 0.0
     grid: Literal["only", "coarse", "fine"] = "only"
     uniform: bool = True
-    activity: float = 1.0
 
 
 def choose(case: Case, *, lam: float | None = None) -> Choice:
@@ -238,8 +234,7 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
         gamma = _gamma_within(limit, first_sigma, last_sigma)
     else:
         # Behind a mild blur detail that is weak is seen, too, and little of it should be lost.
-        own = _lambda_per_variance(traits, floor, 1.0 if mild else case.activity)
-        weight = (MILD_LAMBDA if mild else 1.0) * own * floor**2
+        weight = (MILD_LAMBDA if mild else 1.0) * _lambda_per_variance(traits, floor) * floor**2
         if case.grid == "coarse":
             weight, gamma = COARSE_LAMBDA * weight, COARSE_GAMMA
         elif traits.decimation > 1 and case.uniform:
@@ -265,14 +260,12 @@ def leaves_white_noise(traits: Traits) -> bool:
     return traits.unknowns_per_sample == 1 and traits.weight is None and traits.leaves == "white"
 
 
-def _lambda_per_variance(traits: Traits, noise: float, activity: float) -> float:
+def _lambda_per_variance(traits: Traits, noise: float) -> float:
     if traits.spectrum is None or traits.decimation > 1:
         return LAMBDA_PER_VARIANCE
-    natural, own = (transmission(traits.spectrum, noise, activity=power) for power in (1.0, activity))
     # Pixels that were not observed decide nothing.
-    line = LAMBDA_OF_NOTHING + LAMBDA_PER_TRANSMISSION * natural / traits.unknowns_per_sample
-    lack = max(USUAL_SHARE * natural / max(own, 1e-12), 1.0) ** (LACK_POWER * math.sqrt(1 - natural))
-    return float(min(line * lack, MAX_LAMBDA))
+    share = transmission(traits.spectrum, noise) / traits.unknowns_per_sample
+    return LAMBDA_OF_NOTHING + LAMBDA_PER_TRANSMISSION * share
 
 
 def _first_sigma(traits: Traits, uniform: bool) -> float:

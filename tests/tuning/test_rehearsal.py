@@ -1,0 +1,129 @@
+"""Rehearsals: which lambda would be best if a first result were the truth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from skimage import data
+
+import plugplay as pp
+from plugplay.tuning import rehearsal
+from plugplay.tuning.rehearsal import Rehearsal, window_of
+
+KERNEL = pp.kernels.box(5)
+NOISE = 10 / 255
+
+
+def blurred(image, noise=NOISE, boundary="unknown", seed=1):
+    model = pp.models.Deblurring(KERNEL, boundary=boundary)
+    clean = pp.models.Deblurring(KERNEL).simulate(image, noise=0.0, rng=seed)
+    return model, (clean + noise * np.random.default_rng(seed).standard_normal(image.shape)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def bricks():
+    return blurred(data.brick()[:96, :96] / 255)
+
+
+def usual_lambda(y, model, monkeypatch, **options):
+    """Return lambda as it would be without a rehearsal."""
+    with monkeypatch.context() as patched:
+        patched.setattr(rehearsal, "MIN_SIDE", 10**6)
+        return pp.prepare(y, model, workers=1, **options).parameters.lam
+
+
+def test_what_repeats_gets_more_and_what_does_not_gets_the_usual_lambda(bricks, monkeypatch):
+    model, y = bricks
+    assert pp.prepare(y, model, noise=NOISE, workers=1).parameters.lam >= 1.9 * usual_lambda(
+        y, model, monkeypatch, noise=NOISE
+    )
+    model, y = blurred(np.random.default_rng(0).random((96, 96)))
+    assert pp.prepare(y, model, noise=NOISE, workers=1).parameters.lam == usual_lambda(
+        y, model, monkeypatch, noise=NOISE
+    )
+
+
+def test_it_is_the_best_of_runs_done_by_hand(bricks):
+    """With the loop's own function, on data simulated by the model, against the result of a first run."""
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    usual = replace(plan._case, strength=1.0)
+
+    def restored(given, factor):
+        choice = rehearsal.choose(replace(usual, strength=factor))
+        return pp.pnp_admm(
+            model.data_term(given),
+            plan._loop.prepared,
+            schedule=choice.schedule,
+            lam=choice.lam,
+            tol=plan._loop.tol,
+            max_iter=plan._loop.max_iter,
+            clip=plan._loop.clip,
+        )
+
+    first = restored(y, 1.0)
+    noise = NOISE * np.random.default_rng(rehearsal.SEED).standard_normal(y.shape)
+    again = (y + model.data_term(y).residual(first.state.v) + noise).astype(np.float32)
+    losses = {f: np.mean((restored(again, f).image - first.image) ** 2) for f in (1.0, *rehearsal.FACTORS)}
+    best = min(losses, key=losses.get)
+    assert losses[best] < (1 - rehearsal.MIN_GAIN) * losses[1.0]
+    assert Rehearsal(model, usual, plan._loop, plan._iteration, 4e-2).factor(y) == best
+    assert plan._case.strength == best
+
+
+def test_given_values_are_kept(bricks, monkeypatch):
+    model, y = bricks
+    assert pp.prepare(y, model, noise=NOISE, lam=2e-4).parameters.lam == pytest.approx(2e-4)
+    doubled = pp.prepare(y, model, noise=NOISE, strength=2.0, workers=1).parameters.lam
+    assert doubled == pytest.approx(2 * pp.prepare(y, model, noise=NOISE, workers=1).parameters.lam)
+    for options in ({"denoiser": "tv"}, {"schedule": pp.Monotone(rho0=0.01, gamma=1.5)}, {"start": y}, {"max_iter": 9}):
+        plan = pp.prepare(y, model, noise=NOISE, workers=1, **options)
+        assert plan.parameters.lam == usual_lambda(y, model, monkeypatch, noise=NOISE, **options)
+
+
+def test_the_same_on_any_number_of_threads(bricks):
+    model, y = bricks
+    one, two = (pp.prepare(y, model, noise=NOISE, workers=workers).parameters for workers in (1, 2))
+    assert (one.lam, one.schedule) == (two.lam, two.schedule)
+
+
+def test_a_run_with_more_noise_keeps_the_factor(bricks):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    assert plan._assuming(2 * plan._case.noise)._case.strength == plan._case.strength > 1
+
+
+def test_hardly_any_noise_and_small_images_are_not_rehearsed(bricks):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    judge = Rehearsal(model, replace(plan._case, strength=1.0), plan._loop, plan._iteration, 4e-2)
+    assert judge.factor(y[:60]) == 1
+    assert replace(judge, case=replace(judge.case, noise=1e-5)).factor(y) == 1
+
+
+@pytest.mark.parametrize("shape", [(96, 500), (500, 96, 3), (300, 301)])
+def test_windows_lie_inside_and_hold_the_detail(shape):
+    rng = np.random.default_rng(0)
+    y = 0.01 * rng.standard_normal(shape)
+    y[-96:, -96:] += np.kron(rng.random((12, 12)), np.ones((8, 8))).reshape(96, 96, *[1] * (len(shape) - 2))
+    rows, columns = window_of(y, 96)
+    part = y[rows, columns]
+    assert part.shape[:2] == (96, 96)
+    assert part.std() > 0.1
+
+
+def test_an_image_that_fits_is_taken_as_a_whole():
+    assert window_of(np.zeros((70, 90)), 128) == (slice(0, 70), slice(0, 90))
+
+
+def test_only_a_part_of_a_large_image_is_restored(monkeypatch):
+    """Which is solved with an unknown border, whatever the boundary of the whole image."""
+    seen = []
+    whole = Rehearsal._restored
+    monkeypatch.setattr(
+        Rehearsal, "_restored", lambda self, term, factor: seen.append(term.shape) or whole(self, term, factor)
+    )
+    model, y = blurred(np.tile(data.brick()[:128, :128] / 255, (3, 3)), boundary="circular")
+    pp.prepare(y, model, noise=NOISE, workers=1)
+    assert len(seen) >= 3
+    assert all(max(shape) < 128 + 2 * 16 for shape in seen)
