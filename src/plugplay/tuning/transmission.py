@@ -5,8 +5,7 @@ the observation decides the share
 
 .. math:: e = \operatorname{mean}_f \frac{|\hat h|^2 S}{|\hat h|^2 S + s^2}
 
-of all frequencies: all of them where there is neither blur nor noise, none where there is nothing else. An image whose
-detail has `activity` times the power of natural images has the share of one with noise of :math:`s / \sqrt a`.
+of all frequencies: all of them where there is neither blur nor noise, none where there is nothing else.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def natural_spectrum(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.asarray(spectrum * (NATURAL_VARIANCE / spectrum.mean()))
 
 
-def transmission(spectrum: NDArray[np.complex128], noise: float, *, activity: float = 1.0) -> float:
+def transmission(spectrum: NDArray[np.complex128], noise: float) -> float:
     """Return e, the share of an image's frequencies that its observation decides, between 0 and 1.
 
     Parameters
@@ -43,16 +42,12 @@ def transmission(spectrum: NDArray[np.complex128], noise: float, *, activity: fl
         Of the blur.
     noise : float
         Standard deviation of the noise.
-    activity : float
-        The power of the image's detail, as a multiple of what natural images have.
 
     Examples
     --------
     >>> blur = np.full((64, 64), 0.5)
     >>> [round(transmission(blur, noise), 2) for noise in (0.0, 0.01, 0.1, 1.0)]
     [1.0, 0.97, 0.33, 0.01]
-    >>> round(transmission(blur, 0.1, activity=0.01), 2)
-    0.01
     """
-    power = activity * np.square(np.abs(spectrum)) * natural_spectrum(spectrum.shape)
+    power = np.square(np.abs(spectrum)) * natural_spectrum(spectrum.shape)
     return float(np.mean(power / (power + noise**2)))
