@@ -10,8 +10,8 @@ import plugplay as pp
 from plugplay.tuning import rehearsal
 from plugplay.tuning.rehearsal import Rehearsal, window_of
 
-KERNEL = pp.kernels.box(5)
-NOISE = 10 / 255
+KERNEL = pp.kernels.box(9)
+NOISE = 5 / 255
 
 
 def blurred(image, noise=NOISE, boundary="unknown", seed=1):
@@ -126,4 +126,4 @@ def test_only_a_part_of_a_large_image_is_restored(monkeypatch):
     model, y = blurred(np.tile(data.brick()[:128, :128] / 255, (3, 3)), boundary="circular")
     pp.prepare(y, model, noise=NOISE, workers=1)
     assert len(seen) >= 3
-    assert all(max(shape) < 128 + 2 * 16 for shape in seen)
+    assert all(max(shape) < rehearsal.SIDE + 2 * 16 for shape in seen)
