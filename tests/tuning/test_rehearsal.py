@@ -8,6 +8,7 @@ from skimage import data
 
 import plugplay as pp
 from plugplay.tuning import rehearsal
+from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import Rehearsal, window_of
 
 KERNEL = pp.kernels.box(9)
@@ -93,12 +94,15 @@ def test_a_run_with_more_noise_keeps_the_factor(bricks):
     assert plan._assuming(2 * plan._case.noise)._case.strength == plan._case.strength > 1
 
 
-def test_hardly_any_noise_and_small_images_are_not_rehearsed(bricks):
+def test_hardly_any_noise_mild_blur_and_small_images_are_not_rehearsed(bricks):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
     judge = Rehearsal(model, replace(plan._case, strength=1.0), plan._loop, plan._iteration, 4e-2)
     assert judge.factor(y[:60]) == 1
     assert replace(judge, case=replace(judge.case, noise=1e-5)).factor(y) == 1
+    mild = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=0.5), boundary="unknown")
+    assert leaves_nearly_white_noise(mild.traits(y), judge.case.noise)
+    assert replace(judge, model=mild, case=replace(judge.case, traits=mild.traits(y))).factor(y) == 1
 
 
 @pytest.mark.parametrize("shape", [(96, 500), (500, 96, 3), (300, 301)])
