@@ -114,15 +114,15 @@ class PointwiseTerm(LeastSquares):
 class CircularTerm(LeastSquares):
     """``f(x) = ½ ||S H x - y||²`` on a circular domain, of which the frame may be a part."""
 
-    y_spectrum: NDArray[np.complexfloating[Any, Any]]
+    y_spectra: NDArray[np.complexfloating[Any, Any]]
     blur: SampledBlur
     frame: Frame
     first: Enlarged
 
     @classmethod
     def build(cls, y: FloatArray, *, blur: SampledBlur, frame: Frame, first: Enlarged) -> CircularTerm:
-        """Precompute the spectrum of y."""
-        return cls(frozen(blur.spectrum_of(y)), blur, frame, first)
+        """Precompute the spectra of y."""
+        return cls(frozen(blur.spectra_of(y)), blur, frame, first)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -159,7 +159,7 @@ class CircularTerm(LeastSquares):
         return self.frame.sampled(self.blur.factor).crop(super().residual(x))
 
     def _misfit(self, x: FloatArray) -> FloatArray:
-        return self.blur.misfit(x, self.y_spectrum)
+        return self.blur.misfit(x, self.y_spectra)
 
     def _adjoint(self, residual: FloatArray) -> FloatArray:
         return self.blur.adjoint(residual)
@@ -175,7 +175,7 @@ class CircularSteps:
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(x) + rho/2 ||x - v||²``."""
         rho = check_step(v, rho, self._term.shape)
-        x, self._fidelity = self._term.blur.closed_form(v, self._term.y_spectrum, rho)
+        x, self._fidelity = self._term.blur.closed_form(v, self._term.y_spectra, rho)
         return x
 
     def fidelity(self) -> float:

@@ -12,6 +12,7 @@ Everything happens in the half spectra of real FFTs, where
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SampledBlur"]
 
-_CHUNK_ROWS = 32
+# Frequencies that are worked on at a time: few enough for the cache.
+_CHUNK = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +97,17 @@ class SampledBlur(Fingerprinted):
         self._add_adjoint(samples, spectrum)
         return _image(spectrum, self.shape)
 
-    def misfit(self, x: FloatArray, y_spectrum: NDArray[Any]) -> FloatArray:
-        """Return G x - y, given the spectrum of y."""
-        seen = self._sampled(self._spectrum(x))
-        seen -= y_spectrum
-        return _image(seen, self.sampled_shape)
+    def misfit(self, x: FloatArray, y_spectra: NDArray[Any]) -> FloatArray:
+        """Return G x - y, given the `spectra_of` y."""
+        made = np.empty((*self.sampled_shape, *x.shape[self._ndim :]), x.dtype)
+        for at, channel in self._channels(x):
+            seen = self._sampled(self._spectrum(x[channel]))
+            seen -= y_spectra[at]
+            made[channel] = _image(seen, self.sampled_shape)
+        return made
 
-    def closed_form(self, v: FloatArray, y_spectrum: NDArray[Any], rho: float) -> tuple[FloatArray, float]:
-        r"""Return :math:`x = (G^T G + \rho I)^{-1} (G^T y + \rho v)`, given the spectrum of y, and ½ ||G x - y||².
+    def closed_form(self, v: FloatArray, y_spectra: NDArray[Any], rho: float) -> tuple[FloatArray, float]:
+        r"""Return :math:`x = (G^T G + \rho I)^{-1} (G^T y + \rho v)`, given the `spectra_of` y, and ½ ||G x - y||².
 
         Sherman, Morrison and Woodbury turn it into a correction of v by the filtered residual,
 
@@ -110,15 +115,37 @@ class SampledBlur(Fingerprinted):
 
         which never divides by rho alone and so keeps its accuracy in single precision. It costs one real FFT of
         the large image and one inverse. What is left, :math:`y - G x`, is :math:`\rho` times the filtered residual,
-        whose energy is that of its spectrum.
+        whose energy is that of its spectrum. Channels are done one after the other: loops over an innermost axis that
+        is three long take several times as long.
         """
-        spectrum = self._spectrum(v)
-        residual = self._sampled(spectrum)
-        np.subtract(y_spectrum, residual, out=residual)
-        residual *= _along(1 / (self.gram + self.gram.dtype.type(rho)), residual)
-        fidelity = 0.5 * rho**2 * self._energy(residual)
-        self._add_adjoint(residual, spectrum)
-        return _image(spectrum, self.shape), fidelity
+        if v.ndim == self._ndim:
+            x, energy = self._corrected(v, y_spectra, rho)
+            return x, 0.5 * rho**2 * energy
+        x, energy = np.empty_like(v), 0.0
+        for at, channel in self._channels(v):
+            x[channel], more = self._corrected(v[channel], y_spectra[at], rho)
+            energy += more
+        return x, 0.5 * rho**2 * energy
+
+    def _corrected(self, v: FloatArray, y_spectrum: NDArray[Any], rho: float) -> tuple[FloatArray, float]:
+        """Return the closed form for one channel, and the energy of the filtered residual."""
+        spectrum, weight = self._spectrum(v), self.gram.dtype.type(rho)
+        if self.factor > 1:
+            residual = self._sampled(spectrum)
+            np.subtract(y_spectrum, residual, out=residual)
+            residual *= 1 / (self.gram + weight)
+            energy = self._energy(residual)
+            self._add_adjoint(residual, spectrum)
+            return _image(spectrum, self.shape), energy
+        energy = 0.0
+        for part in _chunks(spectrum):
+            residual = self.transfer[part] * spectrum[part]
+            np.subtract(y_spectrum[part], residual, out=residual)
+            residual *= 1 / (self.gram[part] + weight)
+            energy += self._energy(residual)
+            residual *= self._conjugate[part]
+            spectrum[part] += residual
+        return _image(spectrum, self.shape), energy
 
     def filter_samples(self, y: FloatArray, response: FloatArray) -> FloatArray:
         """Return the small image y filtered by a real response, such as `gram`."""
@@ -126,9 +153,23 @@ class SampledBlur(Fingerprinted):
         spectrum *= _along(response, spectrum)
         return _image(spectrum, self.sampled_shape)
 
-    def spectrum_of(self, y: FloatArray) -> NDArray[Any]:
-        """Return the half spectrum of an image or of its samples, as `closed_form` takes it."""
-        return self._spectrum(y)
+    def spectra_of(self, y: FloatArray) -> NDArray[Any]:
+        """Return the half spectra of the samples of an image, channels first."""
+        spatial = range(-self._ndim, 0)
+        spectra: NDArray[Any] = scipy.fft.rfftn(
+            np.ascontiguousarray(np.moveaxis(y, range(self._ndim), spatial)), axes=spatial
+        )
+        return spectra
+
+    def _channels(self, image: FloatArray) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+        """Yield where the channels are in `spectra_of` an image, and where in the image itself."""
+        for at in np.ndindex(*image.shape[self._ndim :]):
+            yield at, (..., *at)
+
+    @functools.cached_property
+    def _conjugate(self) -> NDArray[np.complexfloating[Any, Any]]:
+        """The conjugate spectrum of h; only kept where there is no sampling."""
+        return frozen(np.conjugate(self.transfer))
 
     @property
     def _ndim(self) -> int:
@@ -143,7 +184,7 @@ class SampledBlur(Fingerprinted):
         k, height = self.factor, self.sampled_shape[0]
         transfer = _along(self.transfer, spectrum)
         rows = np.empty((height, *spectrum.shape[1:]), spectrum.dtype)
-        for part in _chunks(height):
+        for part in _chunks(rows):
             np.multiply(transfer[part], spectrum[part], out=rows[part])
             for block in range(1, k):
                 alias = slice(block * height + part.start, block * height + part.stop)
@@ -177,14 +218,14 @@ class SampledBlur(Fingerprinted):
         unfolded = self._unfold_columns(samples if k == 1 else samples * aliases)
         for axis in range(1, self._ndim - 1):
             unfolded = np.concatenate([unfolded] * k, axis=axis)
-        for part in _chunks(height):
+        for part in _chunks(unfolded):
             for block in range(k):
                 alias = slice(block * height + part.start, block * height + part.stop)
                 spectrum[alias] += _along(np.conjugate(self.transfer[alias]), samples) * unfolded[part]
 
     def _correlate(self, spectrum: NDArray[Any]) -> None:
         """Multiply the spectrum of an image by the conjugate spectrum of h, that of the flipped kernel."""
-        for part in _chunks(self.shape[0]):
+        for part in _chunks(spectrum):
             spectrum[part] *= _along(np.conjugate(self.transfer[part]), spectrum)
 
     def _energy(self, samples: NDArray[Any]) -> float:
@@ -227,10 +268,11 @@ def _sum_of_squares(spectrum: NDArray[Any]) -> float:
     return sum_of_squares(np.ascontiguousarray(spectrum).view(spectrum.real.dtype))
 
 
-def _chunks(rows: int) -> Iterator[slice]:
+def _chunks(spectrum: NDArray[Any]) -> Iterator[slice]:
     """Yield slices of a few rows each, so that what is done to them in turn happens in the cache."""
-    for first in range(0, rows, _CHUNK_ROWS):
-        yield slice(first, min(first + _CHUNK_ROWS, rows))
+    height = max(_CHUNK // math.prod(spectrum.shape[1:]), 1)
+    for first in range(0, spectrum.shape[0], height):
+        yield slice(first, min(first + height, spectrum.shape[0]))
 
 
 def _image(spectrum: NDArray[Any], shape: tuple[int, ...]) -> FloatArray:
