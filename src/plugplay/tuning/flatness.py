@@ -19,7 +19,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import uniform_filter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,10 +61,21 @@ def structure_in_flat_places(y: FloatArray, image: FloatArray, width: int, noise
 
 
 def _variation(image: FloatArray, side: int) -> NDArray[np.float64]:
-    """Return the standard deviations within all windows that are inside of the image, channels together."""
-    planes = np.moveaxis(image.reshape(*image.shape[:2], -1), -1, 0)
-    variances = uniform_filter(np.mean([np.square(plane, dtype=np.float64) for plane in planes], axis=0), side)
-    for plane in planes:
-        variances -= np.square(uniform_filter(np.ascontiguousarray(plane, np.float64), side)) / len(planes)
-    inner = (slice(side // 2, -(side // 2)),) * 2
-    return np.asarray(np.sqrt(np.maximum(variances[inner], 0)))
+    """Return the standard deviations within windows of about this side, half of it apart, channels together."""
+    half = -(-side // 2)
+    rows, columns = (n // half for n in image.shape[:2])
+    whole = image.reshape(*image.shape[:2], -1)[: rows * half, : columns * half]
+    sums, squares = np.empty((2, rows, columns * half * whole.shape[2]))
+    for row in range(rows):  # few enough pixels for the cache
+        band = whole[row * half : (row + 1) * half].reshape(half, -1).astype(np.float64)
+        band.sum(axis=0, out=sums[row])
+        np.square(band, out=band).sum(axis=0, out=squares[row])
+    mean, square = (_of_windows(cells.reshape(rows, columns, half, -1).sum(axis=2)) for cells in (sums, squares))
+    variances = square / (2 * half) ** 2 - np.square(mean / (2 * half) ** 2)
+    return np.asarray(np.sqrt(np.maximum(variances.mean(axis=-1), 0)))
+
+
+def _of_windows(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums over two cells along both axes."""
+    pairs = cells[1:] + cells[:-1]
+    return np.asarray(pairs[:, 1:] + pairs[:, :-1])
