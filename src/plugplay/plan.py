@@ -26,6 +26,7 @@ from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
+from plugplay.tuning.accuracy import step_residual
 from plugplay.tuning.doubts import doubts
 from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import REHEARSED, Rehearsal
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
     from plugplay.pnp.schedules import Schedule
 
 __all__ = ["Plan", "prepare"]
-
-# The relative residual at which iterative model steps are good enough. Each begins where the one before ended.
-STEP_RESIDUAL = 4e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +218,7 @@ class Plan:
         """Return the plan with the lambda that a rehearsal speaks for."""
         assert self._case is not None  # only then is it asked for
         with scipy.fft.set_workers(self._workers):
-            factor = Rehearsal(model, self._case, self._loop, self._iteration, STEP_RESIDUAL).factor(y)
+            factor = Rehearsal(model, self._case, self._loop, self._iteration, step_residual(self._case)).factor(y)
         case = replace(self._case, strength=factor * self._case.strength)
         return replace(self._following(case), _case=case)
 
@@ -244,7 +242,7 @@ class Plan:
             self._loop,
             start=None if is_coarse(self._start) else self._start,
             quality=None if self._reference is None else self._psnr,
-            rtol=STEP_RESIDUAL,
+            rtol=step_residual(self._case),
             progress=progress,
         )
 

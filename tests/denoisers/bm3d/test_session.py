@@ -139,7 +139,7 @@ def test_tiny_noise_counts_as_the_same():
 
 def test_a_third_stage_joins_the_groups_that_are_there():
     """Below `third_below` the calls of a session have a third stage; the first two keep their grids and groups."""
-    image, third, two = noise_image(3), BM3D(sparse_above=0.15, third_below=0.15), BM3D(sparse_above=0.0, third_below=0)
+    image, third, two = noise_image(3), BM3D(sparse_above=0.0, third_below=0.15), BM3D(sparse_above=0.0, third_below=0)
     session = third.session()
     sparse = two.session()
     np.testing.assert_array_equal(session(image, 0.2), sparse(image, 0.2))
@@ -152,17 +152,16 @@ def test_a_third_stage_joins_the_groups_that_are_there():
     assert memory.groups_for(0.14, with_third) is groups
     # Outside of a session there are two stages on the usual grid, and two for a noise that a third cannot improve.
     np.testing.assert_array_equal(third(image, 0.14), BM3D()(image, 0.14))
-    lighter = profile_for("normal", 2, "denoising").lighter(2)
-    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True) == lighter
+    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True) == profile
 
 
 def test_colours_are_thinned_out_where_no_third_stage_follows():
     blurred = BM3D(sparse_above=0.15)
     profiles = [blurred._profile(sigma, in_session=True) for sigma in (0.2, 0.1, 0.02)]
     assert [(profile.pilot.step, profile.final.step, profile.thinning) for profile in profiles] == [
-        (5, 7, 1),
+        (7, 7, 1),
         (4, 4, 4),
-        (4, 4, 2),
+        (6, 6, 1),
     ]
     assert blurred._profile(0.2, in_session=False) == profile_for("normal", 2, "denoising")
 
@@ -170,7 +169,7 @@ def test_colours_are_thinned_out_where_no_third_stage_follows():
 def test_only_luminance_has_the_third_stage_in_a_session():
     """The first channel is that of a third stage for all, the others are those of two stages."""
     noisy = Canvas.of(np.random.default_rng(4).random((3, 40, 40)).astype(np.float32))
-    two = profile_for("normal", 2, "restoration").sparser()
+    two = profile_for("normal", 2, "restoration").sparser(2)
     three = replace(two, principal=profile_for("normal", 3, "restoration").principal)
     made = [
         denoise_planes(noisy.noisy.copy(), np.full(3, 0.2), profile, workers=2)

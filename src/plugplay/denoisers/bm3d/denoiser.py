@@ -22,39 +22,38 @@ __all__ = ["BM3D"]
 MIN_THIRD_SIGMA = 1 / 255
 """The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
 
-SPARSE_SIGMA, SPARSE_PER_NOISE = 0.05, 4.0
-"""Above this sigma, and this multiple of the noise in the data, a restoration has its reference blocks further apart.
-
-Such calls decide coarse structure only. Against the closer blocks that follow, PSNR falls by 0.01 dB on average over
-nine crops of 192 x 192 pixels (camera, gravel, motorcycle, brick, grass, coffee, chelsea, nuthatch, bridge) and by
-0.02 dB over six others (moon, astronaut, retina, rocket, wine, seeding), with motion, disk, Gaussian and box blur. But
-tiny differences decide which blocks form a group, and where fewer groups share in each pixel the decisions last longer:
-see `FINAL_SPREAD`.
-
-Below it, blocks are four pixels apart instead of three.
+SPARSE_SIGMA, SPARSE_PER_NOISE, SPARSE_SPREAD = 0.05, 4.0, 4
+"""Above this sigma, and this multiple of the noise in the data, a deblurring has its reference blocks so much further
+apart: such calls decide coarse structure only.
 """
 
-FINAL_SPREAD = 4
-"""How much further apart blocks of the second stage are above that sigma; in the first it is half of that.
+LATE, LATE_SPREAD = 0.5, 3
+"""The share of that sigma below which they are this much further apart: calls change less and less there.
 
-With half of that in both, data that change by 0.01/255 ended as images that change by 0.64/255 on average, now by 0.73
-(``python benchmarks/scale.py stability``); PSNR was 0.01 to 0.02 dB higher.
+In between they are one pixel further apart, with colour differences at one in `THINNING` of them. Together with a lower
+first sigma and less exact steps of the model this changed PSNR by -0.01 dB on average (eight crops, 176 x 176 pixels:
+camera, gravel, motorcycle, brick, coffee, chelsea, nuthatch, bridge; four kernels; from -0.2 to +0.7 dB), and by -0.01
+dB on moon, astronaut, retina, rocket, wine, seeding, grass and dragonfly; in colour by 0.00 and +0.01 dB.
 """
 
-THIN_ABOVE = 0.25
-"""The share of that sigma above which colour differences are filtered at one in four of the closer blocks.
-
-Below it they are at one in two: blocks that do not overlap might show in the result.
-"""
+BETWEEN_SPREAD = 1
+THINNING: Literal[4] = 4
 
 THIRD_SIGMA, THIRD_PER_NOISE = 0.03, 2.0
-"""If the image was decimated, there is a third stage below this sigma, or this multiple of the noise if that is larger;
-blocks are further apart throughout.
+"""If the image was decimated, there is a third stage below this sigma, or this multiple of the noise if that is larger.
 
 The third stage gains 0.06 to 0.1 dB in super-resolution by 2 and 0.04 dB in that by 4 with noise of 5/255, on average
-over six photographs (192 x 192 pixels: camera, astronaut, coffee, motorcycle, bridge, nuthatch). Coarse grids cost
-0.01 dB of it, and four times the noise instead of two would gain 0.01 dB. Of colours only the luminance has it: all
-three take a quarter more time and gained nothing on average over six images with noise, 0.02 dB without.
+over six photographs (192 x 192 pixels: camera, astronaut, coffee, motorcycle, bridge, nuthatch), and four times the
+noise instead of two would gain 0.01 dB. Of colours only the luminance has it: all three take a quarter more time and
+gained nothing on average over six images with noise, 0.02 dB without.
+"""
+
+DECIMATED_SPREAD, THIRD_SPREAD, PRINCIPAL_SPREAD = 2, 4, 1
+"""How much further apart blocks are then: of the first two stages without a third, with a third, and of the third.
+
+Decimated by 2, blocks six pixels apart above `THIRD_SIGMA` lie in step with the samples: these eight crops lost 0.3 dB
+on average, the bridge 2.4 dB. Five above and seven below change nothing against five throughout (0.00 dB; noise 2 and
+5/255). Decimated by 3, retina loses 0.2 dB by seven: by more than 2, blocks stay five pixels apart.
 """
 
 NEARLY_EXACT, EXACT_THIRD_SIGMA = 1.5 / 255, 0.1
@@ -67,9 +66,9 @@ LOCAL_SIGMA = 0.2
 the paper's four configurations (``docs/automatic.md``). Beginning at 0.1 would cost 0.02 dB, at 1 gains nothing.
 """
 
-SPARSE_EFFORT, DECIMATED_EFFORT, THIRD_EFFORT = 0.75, 0.9, 2.3
-"""How long calls take relative to others, on average over gray and colour: those of a deblurring with blocks further
-apart (0.6 and 0.9), those of super-resolution, and those that have a third stage, too.
+BETWEEN_EFFORT, THIRD_EFFORT = 1.6, 1.5
+"""How long calls take relative to others, on average over gray and colour: those of a deblurring with blocks that are
+closer (1.9 and 1.25), and those of super-resolution that have a third stage.
 """
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
@@ -125,7 +124,8 @@ class BM3D:
         the mean of the image; parts of an image take that of the whole (see `around`).
     sparse_above : float, optional
         The sigma above which calls of a session (see `session`) place reference blocks further apart, which saves time
-        while a restoration decides coarse structure. By default never, or what `prepared` finds right for a problem.
+        while a restoration decides coarse structure; they also do so well below it, where little changes any more. By
+        default never, or what `prepared` finds right for a problem.
     third_below : float, optional
         The sigma below which such calls of a session have a third stage. By default none, or what `prepared` finds
         right for a problem.
@@ -256,12 +256,12 @@ class BM3D:
 
         Examples
         --------
-        >>> BM3D(sparse_above=0.05).effort(0.1), BM3D(sparse_above=0.05).effort(0.02)
-        (0.75, 1.0)
+        >>> [BM3D(sparse_above=0.08).effort(sigma) for sigma in (0.1, 0.06, 0.02)]
+        [1.0, 1.6, 1.0]
         """
-        if self._is_sparse(sigma):
-            return SPARSE_EFFORT if self.third_below is None else DECIMATED_EFFORT
-        return THIRD_EFFORT if self._has_third(sigma) else 1.0
+        if self._has_third(sigma):
+            return THIRD_EFFORT
+        return BETWEEN_EFFORT if self._is_between(sigma) else 1.0
 
     def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
@@ -333,10 +333,15 @@ class BM3D:
         if traits.noise < NEARLY_EXACT:
             return None, EXACT_THIRD_SIGMA, LOCAL_SIGMA
         third = max(THIRD_SIGMA, THIRD_PER_NOISE * traits.noise)
-        return third, third, LOCAL_SIGMA
+        return (third if traits.decimation == 2 else 0.0), third, LOCAL_SIGMA
 
     def _is_sparse(self, sigma: float) -> bool:
         return self.sparse_above is not None and sigma > self.sparse_above
+
+    def _is_between(self, sigma: float) -> bool:
+        if self.sparse_above is None or self.third_below is not None:
+            return False
+        return LATE * self.sparse_above < sigma <= self.sparse_above
 
     def _has_third(self, sigma: float) -> bool:
         return self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below
@@ -347,16 +352,18 @@ class BM3D:
         profile = profile_for(self.profile, self._stages if sigma >= MIN_THIRD_SIGMA else 2, purpose)
         third = in_session and self._has_third(sigma)
         if in_session and self.sparse_above is not None:
-            if third or (self._is_sparse(sigma) and self.third_below is not None):
-                # The third stage forgives the others their coarse grids, and they keep the groups that they have.
-                profile = profile.sparser()
-            elif self._is_sparse(sigma):
-                profile = profile.sparser(FINAL_SPREAD)
-            else:
+            decimated = self.third_below is not None
+            if self._is_sparse(sigma):
+                profile = replace(profile.sparser(DECIMATED_SPREAD if decimated else SPARSE_SPREAD), principal=None)
+            elif self._is_between(sigma):
                 # Of three channels, two can be thinned out on a grid that is dense enough for it.
-                profile = profile.lighter(4 if sigma > THIN_ABOVE * self.sparse_above else 2)
+                profile = profile.sparser(BETWEEN_SPREAD).thinner(THINNING)
+            else:
+                profile = profile.sparser(THIRD_SPREAD if decimated else LATE_SPREAD)
         if third:
             principal = profile_for(self.profile, 3, purpose).principal
+            if principal is not None and self.sparse_above is not None:
+                principal = principal.spread(PRINCIPAL_SPREAD)
             profile = replace(profile, principal=principal, principal_luminance=True)
         if in_session and self.local_below is not None and self.noise_spectrum is None:
             profile = replace(profile, local=MIN_THIRD_SIGMA <= sigma <= self.local_below)

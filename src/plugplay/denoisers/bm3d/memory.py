@@ -14,7 +14,7 @@ LIFETIME = 12
 NOISE_CHANGE = 2.2
 """The factor by which the noise may change before groups are searched for anew: the limit of similarity follows it."""
 
-TINY_SIGMA = 0.015
+TINY_SIGMA = 0.02
 """All noise below this counts as this much there: neither the limit of similarity nor the image changes any more."""
 
 

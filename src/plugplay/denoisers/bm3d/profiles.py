@@ -102,32 +102,30 @@ class Profile:
     thinning: Literal[1, 2, 4] = 1
     spectrum: tuple[tuple[float, ...], ...] | None = None
 
-    def sparser(self, final: int = 2) -> Profile:
-        """Return the profile with reference blocks two pixels further apart, and without a third stage.
+    def sparser(self, by: int) -> Profile:
+        """Return the profile with the blocks of the first two stages so many pixels further apart.
 
-        Those of the final stage are `final` pixels further apart; no pixel is left out as long as steps are at most
-        `BLOCK`.
+        No pixel is left out as long as steps are at most `BLOCK`.
 
         Examples
         --------
         >>> sparser = profile_for("normal", 2, "restoration").sparser(4)
         >>> sparser.pilot.step, sparser.final.step
-        (5, 7)
+        (7, 7)
         """
-        return replace(self, pilot=self.pilot.spread(2), final=self.final.spread(final), principal=None)
+        return replace(self, pilot=self.pilot.spread(by), final=self.final.spread(by))
 
-    def lighter(self, thinning: Literal[2, 4]) -> Profile:
-        """Return the profile with blocks one pixel further apart, and with thinning if they are close enough for it.
+    def thinner(self, thinning: Literal[2, 4]) -> Profile:
+        """Return the profile with thinning, if blocks are close enough for it.
 
         Examples
         --------
-        >>> lighter = profile_for("normal", 2, "restoration").lighter(2)
-        >>> lighter.pilot.step, lighter.final.step, lighter.thinning
-        (4, 4, 2)
+        >>> normal = profile_for("normal", 2, "restoration")
+        >>> normal.sparser(1).thinner(4).thinning, normal.sparser(2).thinner(4).thinning
+        (4, 1)
         """
-        pilot, final = self.pilot.spread(1), self.final.spread(1)
-        widest = max(stage.step for stage in (pilot, final, self.principal) if stage is not None)
-        return replace(self, pilot=pilot, final=final, thinning=thinning if widest <= MAX_THINNED_STEP else 1)
+        widest = max(stage.step for stage in (self.pilot, self.final, self.principal) if stage is not None)
+        return replace(self, thinning=thinning if widest <= MAX_THINNED_STEP else 1)
 
     def serving(self, purpose: Purpose) -> Profile:
         """Return the profile for what is to be removed.

@@ -1,0 +1,34 @@
+"""How accurate the model's steps of a run are, where they are iterative."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plugplay.tuning.rules import Case
+
+__all__ = ["step_residual"]
+
+STEP_RESIDUAL = 4e-2
+"""The relative residual at which a step is good enough: each begins where the one before ended."""
+
+BLUR_RESIDUAL = 0.08
+"""The same for plain deblurring, where hardly more than the margin around the frame is left to be solved for.
+
+On eight crops of 176 x 176 pixels (camera, gravel, motorcycle, brick, coffee, chelsea, nuthatch, bridge) with motion,
+disk, Gaussian and box blur PSNR is 0.01 dB higher on average than with half of it, from -0.04 to +0.09 dB, and a step
+takes 2.5 instead of 3.1 iterations. With 0.12 and 0.2 it is 0.01 and 0.00 dB, and 2.1 and 1.8, but whole images and
+their tiles, which are told their parameters and solved more exactly, differ by more. Among counts a residual of 0.1
+lost 3 % of the light.
+"""
+
+
+def step_residual(case: Case | None) -> float:
+    """Return the relative residual that the model's steps of a run need to reach.
+
+    Parameters
+    ----------
+    case : Case, optional
+        What the parameters follow from, if they were chosen.
+    """
+    return BLUR_RESIDUAL if case is not None and case.grid == "fine" else STEP_RESIDUAL
