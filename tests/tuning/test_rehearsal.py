@@ -106,15 +106,30 @@ def test_hardly_any_noise_mild_blur_and_small_images_are_not_rehearsed(bricks):
     assert replace(judge, model=mild, case=replace(judge.case, traits=mild.traits(y))).factor(y) == 1
 
 
-@pytest.mark.parametrize("shape", [(96, 500), (500, 96, 3), (300, 301)])
+@pytest.mark.parametrize("shape", [(96, 500), (500, 96), (300, 301)])
 def test_windows_lie_inside_and_hold_the_detail(shape):
     rng = np.random.default_rng(0)
     y = 0.01 * rng.standard_normal(shape)
-    y[-96:, -96:] += np.kron(rng.random((12, 12)), np.ones((8, 8))).reshape(96, 96, *[1] * (len(shape) - 2))
+    y[-96:, -96:] += np.kron(rng.random((12, 12)), np.ones((8, 8)))
     rows, columns = window_of(y, 96)
     part = y[rows, columns]
-    assert part.shape[:2] == (96, 96)
+    assert part.shape == (96, 96)
     assert part.std() > 0.1
+
+
+def test_colours_are_rehearsed_by_their_mean(bricks, monkeypatch):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    seen = []
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    whole = Rehearsal._restored
+    monkeypatch.setattr(
+        Rehearsal, "_restored", lambda self, term, factor: seen.append(self.case.noise) or whole(self, term, factor)
+    )
+    pair = np.stack([y + np.float32(0.25), y - np.float32(0.25)], axis=-1)
+    gray = replace(asked, case=replace(plan._case, noise=NOISE / np.sqrt(2)))
+    assert asked.factor(pair) == gray.factor((pair[..., 0] + pair[..., 1]) / np.float32(2))
+    np.testing.assert_allclose(seen, NOISE / np.sqrt(2))
 
 
 def test_an_image_that_fits_is_taken_as_a_whole():

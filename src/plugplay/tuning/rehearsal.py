@@ -11,6 +11,9 @@ As :math:`x_0` lacks the finest detail, which the first restoration could not te
 more than the best lambda, and never for less. Lambda is therefore multiplied by the best f only if the loss falls by an
 eighth or so, and with f = 4 as well, by a twentieth: where 4 is worse than 1, the best is not twice the usual.
 
+Colours are rehearsed by their mean, which takes half of the time: on 42 cases (seven colour images, three kernels, two
+levels of noise) it decides as all three do except on retina, where it lost 0.07 dB on average in four of six.
+
 Behind a mild blur (`plugplay.tuning.mild_blur`) detail that is weak is seen, too, and little of it should be lost.
 There is no rehearsal, which spoke for twice the best lambda on gravel (Gaussian of 0.5 pixels, noise 0.5/255) and cost
 1 dB.
@@ -36,6 +39,7 @@ there, the least was -0.26 dB.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +52,8 @@ from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 from plugplay.tuning.rules import choose
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from plugplay.models.base import DataTerm, Model
     from plugplay.pnp.iterations import Iteration
     from plugplay.pnp.results import Parameters
@@ -94,6 +100,9 @@ class Rehearsal:
 
     def factor(self, y: FloatArray) -> float:
         """Return what to multiply the automatic lambda by, 1, 2 or 4, given the observation on the working scale."""
+        if y.ndim == 3:  # colours are denoised with the groups of their mean, which has so much less noise
+            gray = replace(self.case, noise=self.case.noise / math.sqrt(y.shape[2]))
+            return replace(self, case=gray).factor(_mean_channel(y))
         noise = self.case.noise
         if min(y.shape[:2]) < MIN_SIDE or noise < MIN_NOISE or leaves_nearly_white_noise(self.case.traits, noise):
             return 1.0
@@ -134,7 +143,7 @@ def window_of(y: FloatArray, side: int) -> tuple[slice, slice]:
     Parameters
     ----------
     y : array
-        The image, with or without channels.
+        The image.
     side : int
         Of the window, in pixels; at most all of an axis is taken.
 
@@ -149,7 +158,8 @@ def window_of(y: FloatArray, side: int) -> tuple[slice, slice]:
     windows = list(itertools.product(rows, columns))
     if len(windows) == 1:
         return windows[0]
-    detail = np.array([_detail(y[window]) for window in windows])
+    means = _block_means(y)
+    detail = np.array([_detail(means[tuple(_blocks_of(one) for one in window)]) for window in windows])
     order = np.argsort(detail, kind="stable")
     running = np.cumsum(detail[order])
     return windows[int(order[int(np.searchsorted(running, running[-1] / 2))])]
@@ -162,9 +172,24 @@ def _places(length: int, side: int) -> list[slice]:
     return [slice(at, min(at + side, length)) for at in (round(room * k / max(count - 1, 1)) for k in range(count))]
 
 
-def _detail(part: FloatArray) -> float:
+def _mean_channel(y: FloatArray) -> FloatArray:
+    """Return the mean of all channels, added up in their order."""
+    return sum((y[..., c] for c in range(1, y.shape[2])), start=y[..., 0]) / y.dtype.type(y.shape[2])
+
+
+def _block_means(y: FloatArray) -> NDArray[np.float64]:
+    """Return the means of blocks, without what is left over at the end."""
+    rows, columns = (length // BLOCK for length in y.shape)
+    strips = y[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, -1).sum(axis=1, dtype=np.float64)
+    means: NDArray[np.float64] = strips.reshape(rows, columns, BLOCK).mean(axis=2) / BLOCK
+    return means
+
+
+def _blocks_of(span: slice) -> slice:
+    """Return the blocks that lie in some pixels."""
+    return slice(-(-span.start // BLOCK), span.stop // BLOCK)
+
+
+def _detail(means: NDArray[np.float64]) -> float:
     """Return the mean square of the differences between neighbouring blocks' means."""
-    rows, columns = (length // BLOCK for length in part.shape[:2])
-    channels = part[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK, -1)
-    means = channels.mean(axis=(1, 3), dtype=np.float64)
     return float(np.mean(np.square(np.diff(means, axis=0))) + np.mean(np.square(np.diff(means, axis=1))))
