@@ -214,11 +214,11 @@ class Plan:
             _loop=replace(self._loop, lam=choice.lam, schedule=schedule),
         )
 
-    def _rehearsed(self, y: FloatArray, model: Model) -> Plan:
-        """Return the plan with the lambda that a rehearsal speaks for."""
+    def _rehearsed(self, y: FloatArray, model: Model, alone: Denoiser) -> Plan:
+        """Return the plan with the lambda that a rehearsal speaks for, which is too small for more than one thread."""
         assert self._case is not None  # only then is it asked for
-        with scipy.fft.set_workers(self._workers):
-            factor = Rehearsal(model, self._case, self._loop, self._iteration, step_residual(self._case)).factor(y)
+        loop = replace(self._loop, prepared=alone)
+        factor = Rehearsal(model, self._case, loop, self._iteration, step_residual(self._case)).factor(y)
         case = replace(self._case, strength=factor * self._case.strength)
         return replace(self._following(case), _case=case)
 
@@ -394,4 +394,4 @@ def prepare(
     )
     plan = plan if found.noise is None else plan._assuming(found.noise)
     rehearsed = plain and pace is None and loop.denoiser == REHEARSED
-    return plan._rehearsed(unit, model) if rehearsed else plan
+    return plan._rehearsed(unit, model, prepare_denoiser(denoiser, left, 1)) if rehearsed else plan
