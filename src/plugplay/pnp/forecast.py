@@ -54,13 +54,13 @@ def seconds_left(history: History, parameters: Parameters) -> float:
     level = int(history.level[-1])
     here = history.at_level(level)
     delta, sigma = here.delta.tolist(), here.sigma.tolist()
-    # Iterations are as long as their calls of the denoiser, and a part that is always the same.
-    spent = [second / _work(value, parameters) for second, value in zip(here.seconds.tolist(), sigma, strict=True)]
-    # The first iteration has to set things up.
-    each = statistics.fmean((spent[1:] or spent)[-RECENT:])
+    each = _unit(here, parameters)
+    after_coarse = len(sigma) == 1 and len(history) > 1
+    if after_coarse:  # the first iteration on a grid has to set things up, and its delta tells nothing
+        each = COARSE_FACTOR**2 * _unit(history.at_level(level + 1), parameters)
     tol = parameters.tol if level == 0 else COARSE_TOLERANCE * parameters.tol
     exact = math.sqrt(float(here.rho[-1])) * sigma[-1] < EXACT
-    if len(sigma) == 1 and len(history) > 1:  # after a coarser grid, which tells nothing about this one's delta
+    if after_coarse:
         left = full_iterations(sigma[0], parameters, exact=exact) - 1.0
     else:
         left = iterations_left(delta, sigma, tol=tol, max_iter=parameters.max_iter, exact=exact)
@@ -70,6 +70,14 @@ def seconds_left(history: History, parameters: Parameters) -> float:
         count = full_iterations(sigma[0], parameters, exact=exact)
         seconds += each * COARSE_FACTOR**2 * _work_of(count, sigma[0], fall, parameters)
     return seconds
+
+
+def _unit(history: History, parameters: Parameters) -> float:
+    """Return the seconds for each unit of work, in the last iterations on a grid."""
+    # Iterations are as long as their calls of the denoiser, and a part that is always the same.
+    pairs = zip(history.seconds.tolist(), history.sigma.tolist(), strict=True)
+    spent = [second / _work(sigma, parameters) for second, sigma in pairs]
+    return statistics.fmean((spent[1:] or spent)[-RECENT:])
 
 
 def _work(sigma: float, parameters: Parameters) -> float:
