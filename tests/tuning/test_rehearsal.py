@@ -9,7 +9,7 @@ from skimage import data
 import plugplay as pp
 from plugplay.tuning import rehearsal
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise
-from plugplay.tuning.rehearsal import Rehearsal, window_of
+from plugplay.tuning.rehearsal import Rehearsal, windows_of
 
 KERNEL = pp.kernels.box(9)
 NOISE = 5 / 255
@@ -111,7 +111,7 @@ def test_windows_lie_inside_and_hold_the_detail(shape):
     rng = np.random.default_rng(0)
     y = 0.01 * rng.standard_normal(shape)
     y[-96:, -96:] += np.kron(rng.random((12, 12)), np.ones((8, 8)))
-    rows, columns = window_of(y, 96)
+    rows, columns = windows_of(y, 96)[0]
     part = y[rows, columns]
     assert part.shape == (96, 96)
     assert part.std() > 0.1
@@ -132,8 +132,22 @@ def test_colours_are_rehearsed_by_their_mean(bricks, monkeypatch):
     np.testing.assert_allclose(seen, NOISE / np.sqrt(2))
 
 
+def test_all_windows_have_to_agree(bricks, monkeypatch):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    large = np.random.default_rng(0).random((300, 300))
+    first, *others = windows_of(large, rehearsal.SIDE)
+    assert len({str(window) for window in (first, *others)}) == 3
+    said = dict(zip(map(str, (first, *others)), (4.0, 2.0, 4.0), strict=True))
+    monkeypatch.setattr(Rehearsal, "_factor_of", lambda self, y, window: said[str(window)])
+    assert asked.factor(large) == 2.0
+    said[str(others[-1])] = 1.0
+    assert asked.factor(large) == 1.0
+
+
 def test_an_image_that_fits_is_taken_as_a_whole():
-    assert window_of(np.zeros((70, 90)), 128) == (slice(0, 70), slice(0, 90))
+    assert windows_of(np.zeros((70, 90)), 128) == [(slice(0, 70), slice(0, 90))]
 
 
 def test_only_a_part_of_a_large_image_is_restored(monkeypatch):
