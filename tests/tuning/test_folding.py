@@ -71,3 +71,13 @@ def test_noise_that_was_told_too_low_is_raised_where_it_is_certain():
     assert any("contradict the assumed noise" in warning for warning in told.warnings)
     assert pp.psnr(told.image, x) > pp.psnr(right.image, x) - 0.5
     assert not right.warnings
+
+
+@pytest.mark.parametrize("noise", [0.0, 5 / 255])
+def test_detail_that_is_everywhere_is_not_noise(noise):
+    """Gravel has several times as much detail as noise; bricks repeat, and their spectrum shows the noise."""
+    model = pp.models.SuperResolution(4)
+    gravel = model.simulate(data.gravel()[128:384, 128:384] / 255, noise=noise, rng=0)
+    assert pp.prepare(gravel, model, denoiser="tv").parameters.noise < 4 / 255
+    brick = model.simulate(data.brick()[128:384, 128:384] / 255, noise=noise, rng=0)
+    assert pp.prepare(brick, model, denoiser="tv").parameters.noise == pytest.approx(noise, abs=1.5 / 255)

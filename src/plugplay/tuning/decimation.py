@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from plugplay.tuning.folding import noise_bounds
+import numpy as np
+
+from plugplay.tuning.folding import NoiseBounds, noise_bounds
 from plugplay.tuning.texture import is_noise, without_texture
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ __all__ = ["noise_behind", "noise_found", "unaliased"]
 
 ALIASING_PER_FACTOR, ALIASING_DOUBT = 0.05, 0.12
 USUAL_NOISE, USUAL_SPREAD = 5 / 255, 0.35
+# Where detail is everywhere: quiet blocks have this many times what the emptiest frequencies have, and these have more
+# than noise usually is, from the first of two levels on and fully so from the second. Then this is assumed.
+DETAIL_RATIO, DETAIL_LEVELS, AMONG_DETAIL = 2.0, (6 / 255, 8 / 255), 4 / 255
+MIN_DETAIL_FACTOR = 3
 
 
 def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
@@ -46,8 +52,25 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
         return replace(found, level=found.measured)
     bounds = noise_bounds(y, traits)
     level = found.measured if bounds.is_noisy else without_texture(y, found.measured)
-    level = min(max(level, bounds.low), bounds.high)
+    level = _among_detail(min(max(level, bounds.low), bounds.high), found.measured, bounds, traits.decimation)
     return replace(found, level=level, uncertainty=min(found.uncertainty, bounds.high - bounds.low))
+
+
+def _among_detail(level: float, measured: float, bounds: NoiseBounds, factor: float) -> float:
+    """Return the noise to assume where nothing can be said of it because detail is everywhere.
+
+    Grass decimated by 4 has 20 to 26/255 in its quietest blocks and 8 to 10/255 in its emptiest frequencies, whether
+    there is no noise or one of 5/255. Next to so much detail noise matters little, and what is assumed takes detail
+    away: with 3.5 instead of 5 to 7/255, two crops of grass and two of gravel gain 0.2 to 0.4 dB without noise, 0.1 to
+    0.2 dB with 5/255, and lose up to 0.3 dB with 10/255. Of 38 other images none is changed. Decimated by 2, grass
+    with noise of 10/255 would lose 0.4 dB, so there nothing changes. Bricks, whose emptiest frequencies show the noise
+    (5.9/255 for a true 5), would lose up to 0.5 dB, and are left alone.
+    """
+    if factor < MIN_DETAIL_FACTOR or bounds.is_noisy or measured < DETAIL_RATIO * bounds.high:
+        return level
+    first, last = DETAIL_LEVELS
+    share = float(np.clip((bounds.high - first) / (last - first), 0, 1))
+    return min(level, level ** (1 - share) * AMONG_DETAIL**share)
 
 
 def noise_behind(traits: Traits, estimate: float, error: float = 0.0) -> float:
