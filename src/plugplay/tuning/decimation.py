@@ -70,7 +70,7 @@ def _among_detail(level: float, measured: float, bounds: NoiseBounds, factor: fl
         return level
     first, last = DETAIL_LEVELS
     share = float(np.clip((bounds.high - first) / (last - first), 0, 1))
-    return min(level, level ** (1 - share) * AMONG_DETAIL**share)
+    return min(level, float(level ** (1 - share) * AMONG_DETAIL**share))
 
 
 def noise_behind(traits: Traits, estimate: float, error: float = 0.0) -> float:
