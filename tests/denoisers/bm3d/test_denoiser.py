@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import plugplay as pp
 from plugplay.denoisers import BM3D
+from plugplay.denoisers.bm3d.denoiser import LOCAL_SIGMA, LOCAL_WHITE_SIGMA
 from plugplay.traits import Traits
 
 
@@ -207,7 +208,9 @@ def test_bad_input_is_refused_with_its_name(call, image, sigma, error, message):
 def test_is_prepared_for_what_a_model_leaves(leaves, purpose):
     traits = Traits(leaves=leaves)
     stages = 3 if leaves == "white" else None  # a single call is worth the third
-    assert BM3D(profile="fast").prepared(traits, 3) == BM3D(profile="fast", stages=stages, purpose=purpose, workers=3)
+    local = LOCAL_WHITE_SIGMA if leaves == "white" else LOCAL_SIGMA
+    expected = BM3D(profile="fast", stages=stages, purpose=purpose, local_below=local, workers=3)
+    assert BM3D(profile="fast").prepared(traits, 3) == expected
     chosen = BM3D(purpose="photons", stages=2, workers=1)
     assert chosen.prepared(traits, 3) == chosen
 

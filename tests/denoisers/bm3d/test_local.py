@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import skimage.data
 
+import plugplay as pp
 from plugplay.denoisers import BM3D
-from plugplay.denoisers.bm3d.denoiser import LOCAL_SIGMA
+from plugplay.denoisers.bm3d.denoiser import LOCAL_SIGMA, LOCAL_WHITE_SIGMA
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.local import (
     COHERENCES,
@@ -156,12 +157,22 @@ def test_learned_filters_are_read_once():
     assert np.isfinite(filters).all()
 
 
-def test_super_resolution_has_the_stage_by_default():
-    traits = Traits(leaves="coloured", noise=0.02, decimation=2.0, unknowns_per_sample=4.0)
-    assert BM3D().prepared(traits, 1).local_below == LOCAL_SIGMA
+@pytest.mark.parametrize(
+    ("leaves", "level"), [("coloured", LOCAL_SIGMA), ("shot", LOCAL_SIGMA), ("white", LOCAL_WHITE_SIGMA)]
+)
+def test_restorations_have_the_stage_by_default(leaves, level):
+    traits = Traits(leaves=leaves, noise=0.02)
+    assert BM3D().prepared(traits, 1).local_below == level
     assert BM3D(local_below=0.1).prepared(traits, 1).local_below == 0.1
     assert BM3D(stages=2).prepared(traits, 1).local_below is None
-    assert BM3D().prepared(Traits(leaves="coloured", noise=0.02), 1).local_below is None
+    assert BM3D(stages=3).prepared(traits, 1).local_below is None
+
+
+def test_a_denoising_by_default_is_better_than_one_of_three_stages():
+    clean = skimage.data.camera()[150:278, 150:278] / 255
+    noisy = clean + 20 / 255 * np.random.default_rng(0).standard_normal(clean.shape)
+    four, three = (pp.denoise(noisy, noise=20 / 255, denoiser=BM3D(stages=stages)).image for stages in (None, 3))
+    assert pp.psnr(four, clean) > pp.psnr(three, clean) + 0.03
 
 
 def test_only_calls_of_a_session_below_the_level_have_it():
