@@ -40,10 +40,10 @@ def _restoring(stages: int, step: int) -> Profile:
     return replace(profile, pilot=replace(profile.pilot, step=step), final=replace(profile.final, step=step))
 
 
-# What the filters follow. On crops of 160 x 160 pixels (camera, coffee, chelsea, coins and astronaut, which they were not
-# learned on, and brick), filters that follow three stages within restorations only gain 0.01 to 0.03 dB less in
-# deblurring and inpainting; those that follow two stages only gain up to 0.05 dB more in deblurring and 0.04 dB less in
-# denoising.
+# What the filters follow. On crops of 160 x 160 pixels (camera, coffee, chelsea, coins and astronaut, which they were
+# not learned on, and brick), filters that follow three stages within restorations only gain 0.01 to 0.03 dB less in
+# deblurring and inpainting; those that follow two stages only gain up to 0.05 dB more in deblurring and 0.04 dB less
+# in denoising.
 _DENOISING = profile_for("normal", 3, "denoising")
 PROFILES = (_restoring(3, 3), _DENOISING, _restoring(3, 4), _restoring(2, 4), _restoring(3, 5), _restoring(2, 6))
 
