@@ -109,21 +109,21 @@ def over_ffts(name: str, size: int, colour: bool, workers: int, rho: float, repe
 def counted() -> Iterator[list[str]]:
     """Count the transforms of images, there and back, that are taken meanwhile."""
     taken: list[str] = []
-    kept = polyphase.SampledBlur._spectrum, polyphase._image
+    kept = polyphase.half_spectrum, polyphase.hand_over
 
-    def spectrum(self: Any, image: NDArray[Any]) -> NDArray[Any]:
+    def there(*arguments: Any) -> NDArray[Any]:
         taken.append("there")
-        return kept[0](self, image)
+        return kept[0](*arguments)
 
-    def image(*arguments: Any) -> NDArray[Any]:
+    def back(*arguments: Any) -> list[Any]:
         taken.append("back")
         return kept[1](*arguments)
 
-    polyphase.SampledBlur._spectrum, polyphase._image = spectrum, image  # type: ignore[method-assign]
+    polyphase.half_spectrum, polyphase.hand_over = there, back
     try:
         yield taken
     finally:
-        polyphase.SampledBlur._spectrum, polyphase._image = kept  # type: ignore[method-assign]
+        polyphase.half_spectrum, polyphase.hand_over = kept
 
 
 def main() -> None:
