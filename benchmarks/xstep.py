@@ -109,21 +109,23 @@ def over_ffts(name: str, size: int, colour: bool, workers: int, rho: float, repe
 def counted() -> Iterator[list[str]]:
     """Count the transforms of images, there and back, that are taken meanwhile."""
     taken: list[str] = []
-    kept = polyphase.half_spectrum, polyphase.hand_over
+    names = ("half_spectrum", "hand_over", "whole_image")
+    kept = {name: getattr(polyphase, name) for name in names}
 
-    def there(*arguments: Any) -> NDArray[Any]:
-        taken.append("there")
-        return kept[0](*arguments)
+    def counting(name: str) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            taken.append(name)
+            return kept[name](*arguments)
 
-    def back(*arguments: Any) -> list[Any]:
-        taken.append("back")
-        return kept[1](*arguments)
+        return counted
 
-    polyphase.half_spectrum, polyphase.hand_over = there, back
+    for name in names:
+        setattr(polyphase, name, counting(name))
     try:
         yield taken
     finally:
-        polyphase.half_spectrum, polyphase.hand_over = kept
+        for name in names:
+            setattr(polyphase, name, kept[name])
 
 
 def main() -> None:

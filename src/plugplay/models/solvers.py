@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import scipy.fft
 
+from plugplay.arrays.strips import share_out, strips
 from plugplay.arrays.sums import dot, sum_of_squares
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ MAX_ITERATIONS = 2000
 STALLED = 250
 # The residual is updated, not computed; after so many updates it is computed once, to see whether it is still true.
 FAITHFUL = 20
+# Elements that are worked on at a time: few enough for the cache.
+PIECE = 1 << 15
 POWER_STEPS = 30
 # Power iteration approaches the largest eigenvalue from below.
 POWER_MARGIN = 1.05
@@ -57,7 +61,7 @@ def conjugate_gradients(
     rhs: FloatArray,
     *,
     guess: FloatArray,
-    applied: FloatArray | None = None,
+    residual: FloatArray | None = None,
     preconditioner: Callable[[FloatArray], FloatArray],
     rtol: float,
     max_iter: int = MAX_ITERATIONS,
@@ -74,8 +78,8 @@ def conjugate_gradients(
         The right-hand side.
     guess : array
         Where to start.
-    applied : array, optional
-        ``system(guess)``, if it is known.
+    residual : array, optional
+        ``rhs - system(guess)``, if it is known.
     rtol : float
         Stop when the norm of the residual, relative to that of `rhs`, is at most this.
     max_iter : int
@@ -97,9 +101,8 @@ def conjugate_gradients(
     size = norm_of(rhs)
     goal = rtol * size
     w = guess
-    if applied is None and guess.any():
-        applied = system(guess)
-    residual = rhs if applied is None else rhs - applied
+    if residual is None:
+        residual = rhs - system(guess) if guess.any() else rhs
     norm = norm_of(residual)
     if norm > size:  # a guess worse than none
         w, residual, norm = np.zeros_like(rhs), rhs, size
@@ -109,16 +112,15 @@ def conjugate_gradients(
     iterations = 0
     while norm > goal and iterations < max_iter and iterations - milestone_at < STALLED:
         conditioned = preconditioner(residual)
-        previous, energy = energy, dot(residual, conditioned)
+        previous, energy = energy, _dot(residual, conditioned)
         direction = conditioned if iterations == 0 else _sum(conditioned, energy / previous, direction)
+        del conditioned
         applied = system(direction)
-        curvature = dot(direction, applied)
+        curvature = _dot(direction, applied)
         if not curvature > 0:  # rounding errors have made the system indefinite
             break
         length = energy / curvature
-        w = _sum(w, length, direction)
-        residual = _sum(residual, -length, applied)
-        norm = norm_of(residual)
+        w, residual, norm = _advanced(w, residual, length, direction, applied)
         iterations += 1
         if norm < best_norm:
             best, best_left, best_norm, best_at = w, residual, norm, iterations
@@ -205,11 +207,49 @@ def largest_eigenvalue(system: Callable[[FloatArray], FloatArray], first: FloatA
 
 def norm_of(array: FloatArray) -> float:
     """Return the Euclidean norm."""
-    return math.sqrt(sum_of_squares(array))
+    return math.sqrt(_dot(array, array))
+
+
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    """Return the sum of products."""
+    return math.fsum(_in_pieces(dot, a, b))
 
 
 def _sum(a: FloatArray, factor: float, b: FloatArray) -> FloatArray:
-    """Return ``a + factor * b`` in an array of its own, with no other beside it."""
-    result = np.multiply(b, factor)
-    result += a
+    """Return ``a + factor * b`` in an array of its own."""
+    result = np.empty(a.shape, np.result_type(a, b))
+
+    def add(out: FloatArray, one: FloatArray, other: FloatArray) -> None:
+        np.multiply(other, factor, out=out)
+        out += one
+
+    _in_pieces(add, result, a, b)
     return result
+
+
+def _advanced(
+    w: FloatArray, residual: FloatArray, length: float, direction: FloatArray, applied: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return ``w + length * direction``, ``residual - length * applied`` and the norm of the latter."""
+    moved, left = np.empty(w.shape, w.dtype), np.empty(w.shape, residual.dtype)
+
+    def advance(*pieces: FloatArray) -> float:
+        to, off, start, before, along, seen = pieces
+        np.multiply(along, length, out=to)
+        to += start
+        np.multiply(seen, -length, out=off)
+        off += before
+        return sum_of_squares(off)
+
+    squares = _in_pieces(advance, moved, left, w, residual, direction, applied)
+    return moved, left, math.sqrt(math.fsum(squares))
+
+
+def _in_pieces(task: Callable[..., Any], *arrays: FloatArray) -> list[Any]:
+    """Return ``task(*pieces)`` for pieces of some arrays of one shape, done by as many threads as `scipy.fft` has."""
+    flat = [array.reshape(-1) for array in arrays]
+
+    def work(first: int, stop: int) -> Any:
+        return task(*(array[first:stop] for array in flat))
+
+    return share_out(work, strips(arrays[0].size, PIECE), scipy.fft.get_workers())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,13 @@ from plugplay.arrays.checks import BoolArray, FloatArray
 from plugplay.arrays.sums import sum_of_squares
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.polyphase import SampledBlur
-from plugplay.models.solvers import conjugate_gradients
+from plugplay.models.operators.transforms import in_strips
+from plugplay.models.solvers import Solution, conjugate_gradients
 
 if TYPE_CHECKING:
     from plugplay.models.likelihoods.masked import MaskedTerm
+
+    Scalar = np.floating[Any]
 
 __all__ = ["ChannelStep", "MaskedSystem"]
 
@@ -112,20 +117,13 @@ class MaskedSystem:
         dtype, ndim = self.y.dtype, len(self.blur.shape)
         weight: FloatArray = np.asarray(rho, dtype)
         ridge = weight if variances is None else weight * variances.astype(dtype, copy=False)
-        factor = dtype.type(share)
         x, steps = np.empty_like(v), []
         # One channel after the other: each stops when it is done, and the memory of one is enough.
         for at in np.ndindex(*v.shape[ndim:]):
             channel = (..., *at)
             before = like.pop(0) if like else None
             problem = ChannelProblem.build(self, channel, ridge)
-            guess = None if before is None else factor * before.w
-            applied = None
-            if guess is not None and before is not None and before.seen is not None:
-                applied = problem.ridge * guess
-                applied += factor * before.seen
-            del before
-            found = problem.solved(v[channel], rtol, guess, applied, out=x[channel])
+            found = problem.solved(v[channel], rtol, before, dtype.type(share), out=x[channel])
             steps.append(found if carried else replace(found, seen=None))
         return x, steps
 
@@ -140,37 +138,34 @@ class MaskedSystem:
 
 @dataclass(frozen=True, eq=False)
 class ChannelProblem:
-    """The equations for one channel; everything is on the grid of the system, so that nothing is moved in between.
+    """The equations for one channel.
+
+    Vectors are on the grid of the system, so that nothing is moved between two transforms; the observation is on the
+    domain, the first part of the grid. Everything else is zero.
 
     Attributes
     ----------
-    system : MaskedSystem
-        The system.
-    y, observed : arrays
-        The samples, and 1 where they were observed, else 0.
+    blur : SampledBlur
+        G on the grid.
+    y, mask : arrays
+        The samples on the domain, and which of them were observed.
     ridge : array
-        What is added to the diagonal: rho, times the variances if there are any.
-    mean_ridge : float
-        Its mean over what was observed.
+        What is added to the diagonal: rho, times the variances on the domain if there are any.
     """
 
-    system: MaskedSystem
+    blur: SampledBlur
     y: FloatArray
-    observed: FloatArray
+    mask: BoolArray
     ridge: FloatArray
-    mean_ridge: float
 
     @classmethod
     def build(cls, system: MaskedSystem, channel: tuple[Any, ...], ridge: FloatArray) -> ChannelProblem:
         """Take the channel at this index out of a system."""
-        mask = system.padding.embed(system.mask[channel])
-        if ridge.ndim:
-            ridge = system.padding.embed(ridge[channel])
-        y = system.padding.embed(system.y[channel])
-        return cls(system, y, mask.astype(y.dtype), ridge, _mean(ridge, mask))
+        ridge = ridge[channel] if ridge.ndim else ridge
+        return cls(system.blur, system.y[channel], system.mask[channel], ridge)
 
     def solved(
-        self, v: FloatArray, rtol: float, guess: FloatArray | None, applied: FloatArray | None, *, out: FloatArray
+        self, v: FloatArray, rtol: float, before: ChannelStep | None, share: Scalar, *, out: FloatArray
     ) -> ChannelStep:
         """Write the step from v to `out`, and return what is behind it.
 
@@ -178,41 +173,105 @@ class ChannelProblem:
         ----------
         v, rtol
             As `MaskedSystem.step` takes them.
-        guess, applied : array, optional
-            Where conjugate gradients start, and what the equations make of it, if that is known.
+        before : ChannelStep, optional
+            Where conjugate gradients start, times `share`; its arrays are used up.
         """
-        system, dtype = self.system, self.y.dtype
-        exact = v.astype(dtype, copy=False)
-        rhs = system.blur.forward(system.embedded(exact))
-        np.subtract(self.y, rhs, out=rhs)
-        rhs *= self.observed
-        inverse = 1 / (system.blur.gram + dtype.type(self.mean_ridge))
+        rhs, guess, residual = self._first_residual(v, before, share)
+        del before
         solution = conjugate_gradients(
-            self._applied,
-            rhs,
-            guess=np.zeros_like(rhs) if guess is None else guess,
-            applied=applied,
-            preconditioner=lambda w: self._filtered(w, inverse),
-            rtol=rtol,
+            self._applied, rhs, guess=guess, residual=residual, preconditioner=self._conditioned, rtol=rtol
         )
-        del guess, applied
-        np.add(exact, system.cropped(system.blur.adjoint(solution.w)), out=out, casting="same_kind")
-        # M (y - G x) is what the equations for w leave, and rho w.
-        misfit = self.ridge * solution.w
-        misfit += solution.left
-        fidelity = 0.5 * sum_of_squares(misfit)
-        seen = np.subtract(rhs, misfit, out=rhs)
-        return ChannelStep(solution.w, seen, fidelity, solution.residual, solution.converged)
+        del guess, residual
+
+        def take(first: int, stop: int, rows: FloatArray) -> None:
+            strip = v[first:stop]
+            np.add(strip, rows[tuple(map(slice, strip.shape))], out=out[first:stop], casting="same_kind")
+
+        self.blur.spread(solution.w, take)
+        return self._told(solution, rhs)
+
+    def _first_residual(
+        self, v: FloatArray, before: ChannelStep | None, share: Scalar
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Return the right-hand side M (y - G v), a guess of w, and what it leaves, if that is known."""
+        rhs = np.empty(self.blur.sampled_shape, self.y.dtype)
+        guess = np.zeros_like(rhs) if before is None else before.w
+        seen = None if before is None else before.seen
+
+        def take(first: int, stop: int, rows: FloatArray) -> None:
+            inner, at = self._inner(first, stop)
+            np.subtract(self.y[at], rows[inner], out=rows[inner])
+            rhs[first:stop] = self._observed(rows, first, stop)
+            if before is not None:
+                guess[first:stop] *= share
+            if seen is not None:
+                # The equations make share times (M G Gᵀ M + ridge) w of the guess.
+                left = seen[first:stop]
+                left *= -share
+                left += rows
+                left[inner] -= self._ridge(at) * guess[first:stop][inner]
+
+        self.blur.sample(v, take)
+        return rhs, guess, seen
 
     def _applied(self, w: FloatArray) -> FloatArray:
-        applied = self._filtered(w, self.system.blur.gram)
-        applied += self.ridge * w
+        """Return (M G Gᵀ M + ridge) w for a w that is zero outside of the mask."""
+        applied = np.empty_like(w)
+
+        def take(first: int, stop: int, rows: FloatArray) -> None:
+            inner, at = self._inner(first, stop)
+            applied[first:stop] = self._observed(rows, first, stop)
+            applied[first:stop][inner] += self._ridge(at) * w[first:stop][inner]
+
+        self.blur.filter(w, take, response=self.blur.gram)
         return applied
 
-    def _filtered(self, w: FloatArray, response: FloatArray) -> FloatArray:
-        filtered = self.system.blur.filter_samples(w, response)
-        filtered *= self.observed
-        return filtered
+    def _conditioned(self, w: FloatArray) -> FloatArray:
+        """Return M (G Gᵀ + mean ridge)⁻¹ M w for a w that is zero outside of the mask."""
+        conditioned = np.empty_like(w)
+
+        def take(first: int, stop: int, rows: FloatArray) -> None:
+            conditioned[first:stop] = self._observed(rows, first, stop)
+
+        self.blur.filter(w, take, response=self._inverse)
+        return conditioned
+
+    @functools.cached_property
+    def _inverse(self) -> FloatArray:
+        """The spectrum of the preconditioner."""
+        inverse: FloatArray = 1 / (self.blur.gram + self.y.dtype.type(_mean(self.ridge, self.mask)))
+        return inverse
+
+    def _told(self, solution: Solution, rhs: FloatArray) -> ChannelStep:
+        """Return what is behind a step; `rhs` is used up."""
+
+        def settle(first: int, stop: int) -> float:
+            # M (y - G x) is what the equations for w leave, and rho w.
+            inner, at = self._inner(first, stop)
+            misfit = solution.left[first:stop].copy()
+            misfit[inner] += self._ridge(at) * solution.w[first:stop][inner]
+            rhs[first:stop] -= misfit
+            return sum_of_squares(misfit)
+
+        fidelity = 0.5 * math.fsum(in_strips(settle, rhs.shape))
+        return ChannelStep(solution.w, rhs, fidelity, solution.residual, solution.converged)
+
+    def _inner(self, first: int, stop: int) -> tuple[tuple[slice, ...], slice]:
+        """Return which part of the rows of the grid is in the domain, and which rows of the domain these are."""
+        at = slice(first, min(stop, self.y.shape[0]))
+        return tuple(map(slice, self.y[at].shape)), at
+
+    def _ridge(self, at: slice) -> FloatArray:
+        return self.ridge[at] if self.ridge.ndim else self.ridge
+
+    def _observed(self, rows: FloatArray, first: int, stop: int) -> FloatArray:
+        """Return rows of the grid, changed to zero where nothing was observed."""
+        inner, at = self._inner(first, stop)
+        for axis, part in enumerate(inner):
+            beyond = (slice(None),) * axis
+            rows[(*beyond, slice(part.stop, None))] = 0
+        rows[inner] *= self.mask[at]
+        return rows
 
 
 def _mean(ridge: FloatArray, mask: BoolArray) -> float:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.checks import FloatArray
 
-__all__ = ["Take", "half_spectrum", "hand_over", "in_strips", "pieces_of"]
+__all__ = ["Take", "half_spectrum", "hand_over", "in_strips", "pieces_of", "whole_image"]
 
 Take: TypeAlias = Callable[[int, int, "FloatArray"], Any]
 """What is done with a strip: ``take(first, stop, rows)``. The rows may be changed."""
 
 # Pixels of a strip: few enough for the cache, and a multiple of the rows that are transformed at a time.
-STRIP = 1 << 15
+STRIP = 1 << 16
 ROWS_AT_A_TIME = 8
 
 
@@ -37,7 +37,7 @@ def pieces_of(shape: tuple[int, ...]) -> Pieces:
     Examples
     --------
     >>> pieces_of((100, 1000))
-    [(0, 32), (32, 64), (64, 96), (96, 100)]
+    [(0, 64), (64, 100)]
     """
     height = STRIP // max(math.prod(shape[1:]), 1)
     return strips(shape[0], max(height // ROWS_AT_A_TIME * ROWS_AT_A_TIME, 1))
@@ -95,3 +95,12 @@ def hand_over(spectrum: NDArray[Any], shape: tuple[int, ...], take: Take) -> lis
         return take(first, stop, rows)
 
     return in_strips(transform, shape)
+
+
+def whole_image(spectrum: NDArray[Any], shape: tuple[int, ...]) -> FloatArray:
+    """Return the image of a half spectrum, whose memory is used up."""
+    last = len(shape) - 1
+    # One after the other: `irfftn` would make another array of what is between the two.
+    columns = scipy.fft.ifftn(spectrum, axes=range(last), overwrite_x=True)
+    image: FloatArray = scipy.fft.irfft(columns, n=shape[last], axis=last, overwrite_x=True)
+    return image
