@@ -5,24 +5,28 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.fft
 
 from plugplay.arrays.checks import BoolArray, FloatArray
-from plugplay.arrays.sums import sum_of_squares
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.polyphase import SampledBlur
 from plugplay.models.operators.transforms import in_strips
-from plugplay.models.solvers import Solution, conjugate_gradients
+from plugplay.models.solvers import Solution, Start, conjugate_gradients
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from plugplay.models.likelihoods.masked import MaskedTerm
 
     Scalar = np.floating[Any]
 
 __all__ = ["ChannelStep", "MaskedSystem"]
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +76,8 @@ class MaskedSystem:
         padding = Frame((0,) * ndim, tuple(long - short for long, short in zip(fast, small, strict=True)))
         grid = tuple(term.factor * n for n in fast)
         blur = SampledBlur.build(term.kernel, grid, factor=term.factor, offset=term.offset, dtype=dtype)
-        return cls(term.y.astype(dtype, copy=False), term.mask, blur, term.shape, padding)
+        y, mask = np.ascontiguousarray(term.y, dtype), np.ascontiguousarray(term.mask)
+        return cls(y, mask, blur, term.shape, padding)
 
     def misfit(self, x: FloatArray) -> FloatArray:
         """Return M (G x - y)."""
@@ -115,14 +120,22 @@ class MaskedSystem:
             Those of the observations relative to each other; f is then ``½ Σ (G x - y)² / variances``.
         """
         dtype, ndim = self.y.dtype, len(self.blur.shape)
-        weight: FloatArray = np.asarray(rho, dtype)
-        ridge = weight if variances is None else weight * variances.astype(dtype, copy=False)
+        relative = np.empty((0,) * (ndim + 1), dtype)
+        if variances is not None:
+            relative = _with_channels(variances.astype(dtype, copy=False), ndim)
         x, steps = np.empty_like(v), []
         # One channel after the other: each stops when it is done, and the memory of one is enough.
-        for at in np.ndindex(*v.shape[ndim:]):
+        for number, at in enumerate(np.ndindex(*v.shape[ndim:])):
             channel = (..., *at)
             before = like.pop(0) if like else None
-            problem = ChannelProblem.build(self, channel, ridge)
+            problem = ChannelProblem(
+                self.blur,
+                _with_channels(self.y, ndim),
+                _with_channels(self.mask, ndim),
+                number,
+                dtype.type(rho),
+                relative,
+            )
             found = problem.solved(v[channel], rtol, before, dtype.type(share), out=x[channel])
             steps.append(found if carried else replace(found, seen=None))
         return x, steps
@@ -140,29 +153,30 @@ class MaskedSystem:
 class ChannelProblem:
     """The equations for one channel.
 
-    Vectors are on the grid of the system, so that nothing is moved between two transforms; the observation is on the
-    domain, the first part of the grid. Everything else is zero.
+    Vectors are on the grid of the system, so that nothing is moved between two transforms. The observation is on the
+    domain, the first part of the grid; beyond it, everything is zero.
 
     Attributes
     ----------
     blur : SampledBlur
         G on the grid.
     y, mask : arrays
-        The samples on the domain, and which of them were observed.
-    ridge : array
-        What is added to the diagonal: rho, times the variances on the domain if there are any.
+        The samples on the domain, with an axis for channels, and which of them were observed.
+    channel : int
+        The number of the channel.
+    rho : scalar
+        The weight of the step, in the precision of y.
+    variances : array
+        Those of the observations relative to each other, or nothing. Their product with rho, the ridge, is added to the
+        diagonal of the equations.
     """
 
     blur: SampledBlur
     y: FloatArray
     mask: BoolArray
-    ridge: FloatArray
-
-    @classmethod
-    def build(cls, system: MaskedSystem, channel: tuple[Any, ...], ridge: FloatArray) -> ChannelProblem:
-        """Take the channel at this index out of a system."""
-        ridge = ridge[channel] if ridge.ndim else ridge
-        return cls(system.blur, system.y[channel], system.mask[channel], ridge)
+    channel: int
+    rho: Scalar
+    variances: FloatArray
 
     def solved(
         self, v: FloatArray, rtol: float, before: ChannelStep | None, share: Scalar, *, out: FloatArray
@@ -176,12 +190,10 @@ class ChannelProblem:
         before : ChannelStep, optional
             Where conjugate gradients start, times `share`; its arrays are used up.
         """
-        rhs, guess, residual = self._first_residual(v, before, share)
+        rhs, first = self._start(v, before, share)
         del before
-        solution = conjugate_gradients(
-            self._applied, rhs, guess=guess, residual=residual, preconditioner=self._conditioned, rtol=rtol
-        )
-        del guess, residual
+        solution = conjugate_gradients(self._applied, rhs, start=first, preconditioner=self._conditioned, rtol=rtol)
+        del first
 
         def take(first: int, stop: int, rows: FloatArray) -> None:
             strip = v[first:stop]
@@ -190,93 +202,97 @@ class ChannelProblem:
         self.blur.spread(solution.w, take)
         return self._told(solution, rhs)
 
-    def _first_residual(
-        self, v: FloatArray, before: ChannelStep | None, share: Scalar
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Return the right-hand side M (y - G v), a guess of w, and what it leaves, if that is known."""
+    def _start(self, v: FloatArray, before: ChannelStep | None, share: Scalar) -> tuple[FloatArray, Start]:
+        """Return the right-hand side M (y - G v), and where to start."""
+        kernels = self._kernels
         rhs = np.empty(self.blur.sampled_shape, self.y.dtype)
-        guess = np.zeros_like(rhs) if before is None else before.w
+        w = None if before is None else before.w
         seen = None if before is None else before.seen
 
-        def take(first: int, stop: int, rows: FloatArray) -> None:
-            inner, at = self._inner(first, stop)
-            np.subtract(self.y[at], rows[inner], out=rows[inner])
-            rhs[first:stop] = self._observed(rows, first, stop)
-            if before is not None:
-                guess[first:stop] *= share
-            if seen is not None:
-                # The equations make share times (M G Gᵀ M + ridge) w of the guess.
-                left = seen[first:stop]
-                left *= -share
-                left += rows
-                left[inner] -= self._ridge(at) * guess[first:stop][inner]
+        def take(first: int, stop: int, rows: FloatArray) -> tuple[float, float]:
+            at = slice(first, stop)
+            strip = _planes(rhs[at])
+            size = kernels.observe(_planes(rows), *self._observed(at), self.channel, strip)
+            if w is None:
+                return size, size
+            if seen is None:
+                w[at] *= share
+                return size, math.nan
+            ridge = self.rho, self._variances(at), self.channel
+            return size, kernels.resume(strip, *ridge, share, _planes(w[at]), _planes(seen[at]))
 
-        self.blur.sample(v, take)
-        return rhs, guess, seen
+        sizes, norms = zip(*self.blur.sample(v, take), strict=True)
+        return rhs, Start(w, seen, math.sqrt(math.fsum(sizes)), math.sqrt(math.fsum(norms)))
 
-    def _applied(self, w: FloatArray) -> FloatArray:
-        """Return (M G Gᵀ M + ridge) w for a w that is zero outside of the mask."""
-        applied = np.empty_like(w)
+    def _applied(self, w: FloatArray) -> tuple[FloatArray, float]:
+        """Return (M G Gᵀ M + ridge) w for a w that is zero outside of M, and its inner product with w."""
+        return self._restricted(w, self.blur.gram, self.rho, self.variances)
 
-        def take(first: int, stop: int, rows: FloatArray) -> None:
-            inner, at = self._inner(first, stop)
-            applied[first:stop] = self._observed(rows, first, stop)
-            applied[first:stop][inner] += self._ridge(at) * w[first:stop][inner]
+    def _conditioned(self, w: FloatArray) -> tuple[FloatArray, float]:
+        """Return M (G Gᵀ + mean ridge)⁻¹ M w for a w that is zero outside of M, and its inner product with w."""
+        return self._restricted(w, self._inverse, self.rho * 0, self.variances[:0])
 
-        self.blur.filter(w, take, response=self.blur.gram)
-        return applied
+    def _restricted(
+        self, w: FloatArray, response: FloatArray, rho: Scalar, variances: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return M (w filtered by the response) + ridge w, and its inner product with w."""
+        kernels, out = self._kernels, np.empty_like(w)
 
-    def _conditioned(self, w: FloatArray) -> FloatArray:
-        """Return M (G Gᵀ + mean ridge)⁻¹ M w for a w that is zero outside of the mask."""
-        conditioned = np.empty_like(w)
+        def take(first: int, stop: int, rows: FloatArray) -> float:
+            at = slice(first, stop)
+            mask, ridge = self._observed(at)[1], (rho, _planes(variances[at], 4), self.channel)
+            product: float = kernels.restrict(_planes(rows), mask, *ridge, _planes(w[at]), _planes(out[at]))
+            return product
 
-        def take(first: int, stop: int, rows: FloatArray) -> None:
-            conditioned[first:stop] = self._observed(rows, first, stop)
-
-        self.blur.filter(w, take, response=self._inverse)
-        return conditioned
+        return out, math.fsum(self.blur.filter(w, take, response=response))
 
     @functools.cached_property
     def _inverse(self) -> FloatArray:
         """The spectrum of the preconditioner."""
-        inverse: FloatArray = 1 / (self.blur.gram + self.y.dtype.type(_mean(self.ridge, self.mask)))
+        mean = 1.0
+        if self.variances.size:
+            mean = _mean(self.variances[..., self.channel], self.mask[..., self.channel])
+        inverse: FloatArray = 1 / (self.blur.gram + self.rho * self.rho.dtype.type(mean))
         return inverse
 
     def _told(self, solution: Solution, rhs: FloatArray) -> ChannelStep:
         """Return what is behind a step; `rhs` is used up."""
+        kernels = self._kernels
 
         def settle(first: int, stop: int) -> float:
-            # M (y - G x) is what the equations for w leave, and rho w.
-            inner, at = self._inner(first, stop)
-            misfit = solution.left[first:stop].copy()
-            misfit[inner] += self._ridge(at) * solution.w[first:stop][inner]
-            rhs[first:stop] -= misfit
-            return sum_of_squares(misfit)
+            at = slice(first, stop)
+            ridge = self.rho, self._variances(at), self.channel
+            squares: float = kernels.settle(_planes(solution.left[at]), _planes(solution.w[at]), *ridge, _planes(rhs[at]))
+            return squares
 
         fidelity = 0.5 * math.fsum(in_strips(settle, rhs.shape))
         return ChannelStep(solution.w, rhs, fidelity, solution.residual, solution.converged)
 
-    def _inner(self, first: int, stop: int) -> tuple[tuple[slice, ...], slice]:
-        """Return which part of the rows of the grid is in the domain, and which rows of the domain these are."""
-        at = slice(first, min(stop, self.y.shape[0]))
-        return tuple(map(slice, self.y[at].shape)), at
+    @functools.cached_property
+    def _kernels(self) -> ModuleType:
+        """The kernels, which are imported with Numba when there is something to compute."""
+        from plugplay.models.likelihoods import masked_kernels
 
-    def _ridge(self, at: slice) -> FloatArray:
-        return self.ridge[at] if self.ridge.ndim else self.ridge
+        return masked_kernels
 
-    def _observed(self, rows: FloatArray, first: int, stop: int) -> FloatArray:
-        """Return rows of the grid, changed to zero where nothing was observed."""
-        inner, at = self._inner(first, stop)
-        for axis, part in enumerate(inner):
-            beyond = (slice(None),) * axis
-            rows[(*beyond, slice(part.stop, None))] = 0
-        rows[inner] *= self.mask[at]
-        return rows
+    def _observed(self, at: slice) -> tuple[FloatArray, BoolArray]:
+        return _planes(self.y[at], 4), _planes(self.mask[at], 4)
+
+    def _variances(self, at: slice) -> FloatArray:
+        return _planes(self.variances[at], 4)
 
 
-def _mean(ridge: FloatArray, mask: BoolArray) -> float:
+def _with_channels(array: NDArray[ScalarT], ndim: int) -> NDArray[ScalarT]:
+    """Return an array with one axis for channels after its spatial ones."""
+    return array.reshape(*array.shape[:ndim], -1)
+
+
+def _planes(strip: NDArray[ScalarT], ndim: int = 3) -> NDArray[ScalarT]:
+    """Return a strip as kernels take it: that of an image has one plane."""
+    return strip if strip.ndim == ndim else strip[None]
+
+
+def _mean(variances: FloatArray, mask: BoolArray) -> float:
     """Return the mean where there is an observation."""
-    if ridge.ndim == 0:
-        return float(ridge)
     seen = np.count_nonzero(mask)
-    return float(np.sum(ridge, where=mask, dtype=np.float64) / seen) if seen else float(ridge.flat[0])
+    return float(np.sum(variances, where=mask, dtype=np.float64) / seen) if seen else float(variances.flat[0])
