@@ -21,11 +21,8 @@ class Aliases:
     ----------
     rows : array, ``(rows of the small spectrum, aliases)``
         The rows of the large spectrum that each row of the small one is the sum of.
-    opposite : array
-        The row of the small spectrum that has the negative frequencies of each. Without sampling it is the row itself,
-        because no frequency is the alias of one that real FFTs leave out.
     pairs : array, ``(pairs, 2)``
-        All rows of the small spectrum, each beside its opposite.
+        All rows of the small spectrum, each beside the one that has the negative frequencies, which may be itself.
 
     Examples
     --------
@@ -37,21 +34,18 @@ class Aliases:
     """
 
     rows: NDArray[np.int64]
-    opposite: NDArray[np.int64]
     pairs: NDArray[np.int64]
 
     @classmethod
     def build(cls, shape: tuple[int, ...], factor: int) -> Aliases:
-        """Number the rows for a large image of this shape, sampled at every `factor`-th pixel."""
+        """Find the rows for a large image of this shape, sampled at every `factor`-th pixel."""
         large = shape[:-1]
         small = tuple(n // factor for n in large)
         split = np.arange(np.prod(large), dtype=np.int64).reshape([n for length in small for n in (factor, length)])
         order = [*range(1, split.ndim, 2), *range(0, split.ndim, 2)]
         numbers = np.arange(np.prod(small), dtype=np.int64).reshape(small)
-        mirrored = numbers
-        if factor > 1:
-            axes = tuple(range(numbers.ndim))
-            mirrored = np.roll(np.flip(numbers, axes), 1, axes)  # the frequency zero stays where it is
+        axes = tuple(range(numbers.ndim))
+        opposite = np.roll(np.flip(numbers, axes), 1, axes)  # the frequency zero stays where it is
         rows = np.ascontiguousarray(split.transpose(order).reshape(numbers.size, -1))
-        pairs = np.stack([numbers.ravel(), mirrored.ravel()], axis=1)
-        return cls(rows, np.ascontiguousarray(pairs[:, 1]), np.ascontiguousarray(pairs[pairs[:, 0] <= pairs[:, 1]]))
+        pairs = np.stack([numbers.ravel(), opposite.ravel()], axis=1)
+        return cls(rows, np.ascontiguousarray(pairs[pairs[:, 0] <= pairs[:, 1]]))

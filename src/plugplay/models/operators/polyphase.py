@@ -138,26 +138,12 @@ class SampledBlur(Fingerprinted):
 
     def spread(self, y: FloatArray, take: Take) -> list[Any]:
         """Hand over Gᵀ y for samples of one channel, which zeros continue to `sampled_shape`."""
-        samples = self._spectrum(y, self.sampled_shape)
-        spectrum = samples if self.factor == 1 else np.empty(self.transfer.shape, self.transfer.dtype)
-        aliases = self._aliases
-        self._run(
-            self._kernels.spread,
-            _rows(self.transfer),
-            _rows(samples),
-            aliases.rows,
-            aliases.opposite,
-            self.sampled_shape[-1],
-            self._repeats,
-            _rows(spectrum),
-            count=len(aliases.rows),
-        )
-        return hand_over(spectrum, self.shape, take)
+        return hand_over(self._unfolded(self._spectrum(y, self.sampled_shape)), self.shape, take)
 
     def filter(self, y: FloatArray, take: Take, *, response: FloatArray) -> list[Any]:
         """Hand over samples of one channel that were filtered by a real response."""
         spectrum = self._spectrum(y, self.sampled_shape)
-        self._run(self._kernels.multiply, _rows(spectrum), _rows(response), count=len(self._aliases.rows))
+        self._run(self._filtering.multiply, _rows(response), _rows(spectrum))
         return hand_over(spectrum, self.sampled_shape, take)
 
     def spectra_of(self, y: FloatArray) -> NDArray[Any]:
@@ -196,15 +182,24 @@ class SampledBlur(Fingerprinted):
         return Aliases.build(self.shape, self.factor)
 
     @functools.cached_property
-    def _kernels(self) -> ModuleType:
-        """The kernels, which are imported with Numba when there is something to compute."""
+    def _filtering(self) -> ModuleType:
+        """The kernels without sampling; they are imported, with Numba, when there is something to compute."""
+        from plugplay.models.operators import filtering
+
+        return filtering
+
+    @functools.cached_property
+    def _folding(self) -> ModuleType:
+        """The kernels with sampling."""
         from plugplay.models.operators import folding
 
         return folding
 
-    def _run(self, kernel: Callable[..., Any], *arguments: Any, count: int) -> list[Any]:
-        """Run a kernel over strips of `count` rows, or pairs of rows, which cover the spectrum of the large image."""
-        pieces = strips(count, max(STRIP * count // self.transfer.size, 1))
+    def _run(self, kernel: Callable[..., Any], *arguments: Any, pairs: int | None = None) -> list[Any]:
+        """Run a kernel over strips of rows of the last argument, or over strips of so many pairs of rows."""
+        rows, columns = arguments[-1].shape
+        count = rows if pairs is None else pairs
+        pieces = strips(count, max(STRIP * count // (rows * columns), 1))
         return share_out(functools.partial(kernel, *arguments), pieces, scipy.fft.get_workers())
 
     def _spectrum(self, image: FloatArray, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -212,41 +207,41 @@ class SampledBlur(Fingerprinted):
 
     def _sampled(self, spectrum: NDArray[Any]) -> NDArray[Any]:
         """Return the spectrum of G x, given that of x, whose memory is used up: times that of h, and folded."""
-        aliases, width = self._aliases, self.sampled_shape[-1]
-        shape = (*self.sampled_shape[:-1], width // 2 + 1)
-        samples = spectrum if self.factor == 1 else np.empty(shape, spectrum.dtype)
-        self._run(
-            self._kernels.sample,
-            _rows(self.transfer),
-            _rows(spectrum),
-            aliases.rows,
-            aliases.opposite,
-            self.factor,
-            width,
-            _rows(samples),
-            count=len(aliases.rows),
-        )
+        transfer, width = _rows(self.transfer), self.sampled_shape[-1]
+        if self.factor == 1:
+            self._run(self._filtering.convolve, transfer, _rows(spectrum))
+            return spectrum
+        rows, pairs = self._aliases.rows, self._aliases.pairs
+        samples = np.empty((*self.sampled_shape[:-1], width // 2 + 1), spectrum.dtype)
+        large, small = _rows(spectrum), _rows(samples)
+        self._run(self._folding.sample, transfer, rows, pairs, self.factor, width, large, small, pairs=len(pairs))
         return samples
+
+    def _unfolded(self, samples: NDArray[Any]) -> NDArray[Any]:
+        """Return the spectrum of Gᵀ y, given that of y, whose memory is used up: repeated, and times that of h⁻."""
+        transfer, width = _rows(self.transfer), self.sampled_shape[-1]
+        if self.factor == 1:
+            self._run(self._filtering.correlate, transfer, _rows(samples))
+            return samples
+        rows, pairs = self._aliases.rows, self._aliases.pairs
+        spectrum = np.empty(self.transfer.shape, samples.dtype)
+        large, small = _rows(spectrum), _rows(samples)
+        self._run(self._folding.spread, transfer, rows, pairs, width, self._repeats, small, large, pairs=len(pairs))
+        return spectrum
 
     def _correct(self, spectrum: NDArray[Any], y_spectrum: NDArray[Any], rho: float) -> float:
         """Turn the spectrum of v into that of x, and return the energy of the filtered residual."""
-        aliases = self._aliases
-        energies = self._run(
-            self._kernels.correct,
-            _rows(self.transfer),
-            _rows(self.gram),
-            _rows(y_spectrum),
-            self.gram.dtype.type(rho),
-            aliases.rows,
-            aliases.pairs,
-            self.factor,
-            self.sampled_shape[-1],
-            self._repeats,
-            _rows(spectrum),
-            count=len(aliases.pairs),
-        )
+        width = self.sampled_shape[-1]
+        known = _rows(self.transfer), _rows(self.gram), _rows(y_spectrum), self.gram.dtype.type(rho)
+        if self.factor == 1:
+            energies = self._run(self._filtering.correct, *known, width, _rows(spectrum))
+        else:
+            folds = self._aliases.rows, self._aliases.pairs, self.factor, width, self._repeats
+            energies = self._run(
+                self._folding.correct, *known, *folds, _rows(spectrum), pairs=len(self._aliases.pairs)
+            )
         # Parseval: the energy of an image is that of its spectrum over the number of pixels.
-        return math.fsum(energies) / float(self._repeats) ** 2 / math.prod(self.sampled_shape)
+        return math.fsum(energies) / math.prod(self.sampled_shape)
 
 
 def _rows(spectrum: NDArray[Any]) -> NDArray[Any]:
