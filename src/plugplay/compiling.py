@@ -15,8 +15,8 @@ NumPy, the CPU and the types of the arguments. So a file is right or it is not f
 * Where nothing can be written, the kernels are compiled in memory.
 
 The folder is ``NUMBA_CACHE_DIR`` if set, else ``__pycache__`` beside the sources, else the user's cache directory.
-The first compilation for a denoiser or for models says what it is doing, as a warning of the logger ``plugplay``, which goes to
-stderr unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
+The first compilation for a denoiser or for models says what it is doing, as a warning of the logger ``plugplay``,
+which goes to stderr unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
 """
 
 from __future__ import annotations

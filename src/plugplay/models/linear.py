@@ -23,7 +23,15 @@ from plugplay.arrays.checks import (
 from plugplay.models.base import LinearGaussianModel, check_step
 from plugplay.models.description import constant_gain_of
 from plugplay.models.likelihoods.gaussian import LeastSquares
-from plugplay.models.solvers import POWER_MARGIN, Solution, Start, StepLog, conjugate_gradients, largest_eigenvalue, measured
+from plugplay.models.solvers import (
+    POWER_MARGIN,
+    Solution,
+    Start,
+    StepLog,
+    conjugate_gradients,
+    largest_eigenvalue,
+    measured,
+)
 from plugplay.traits import Traits
 
 if TYPE_CHECKING:

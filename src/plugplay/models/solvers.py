@@ -82,7 +82,7 @@ def conjugate_gradients(
     system: Measured,
     rhs: FloatArray,
     *,
-    start: Start = Start(),  # noqa: B008 - it is frozen
+    start: Start | None = None,
     preconditioner: Measured | None = None,
     rtol: float,
     max_iter: int = MAX_ITERATIONS,
@@ -97,7 +97,7 @@ def conjugate_gradients(
         Returns A w for a w, and the inner product of the two, which may be known by the way: see `measured`.
     rhs : array
         The right-hand side.
-    start : Start
+    start : Start, optional
         Where to start: by default at zero.
     preconditioner : callable, optional
         Returns an approximate inverse of A, applied to a w, and the inner product.
@@ -119,7 +119,7 @@ def conjugate_gradients(
     (array([0.5, 0.5, 0.5]), True)
     """
     conditioned_by = preconditioner or measured(lambda w: w)
-    w, residual, size, norm = _begun(system, rhs, start)
+    w, residual, size, norm = _begun(system, rhs, start or Start())
     goal = rtol * size
     best, best_left, best_norm, best_at = w, residual, norm, 0
     milestone, milestone_at = norm, 0

@@ -46,7 +46,7 @@ def observe(rows: FloatArray, y: FloatArray, mask: BoolArray, channel: int, rhs:
                 out[j] = value
                 squares[j] += value * value
             out[y.shape[2] :] = 0
-    return squares.sum()
+    return float(squares.sum())
 
 
 @kernel
@@ -65,7 +65,7 @@ def resume(
                 guess[j] = scaled
                 left[j] = value
                 squares[j] += value * value
-    return squares.sum()
+    return float(squares.sum())
 
 
 @kernel
@@ -93,13 +93,11 @@ def restrict(
                 after[j] = value
                 products[j] += before[j] * value
             after[mask.shape[2] :] = 0
-    return products.sum()
+    return float(products.sum())
 
 
 @kernel
-def settle(
-    left: FloatArray, w: FloatArray, rho: Scalar, variances: FloatArray, channel: int, rhs: FloatArray
-) -> float:
+def settle(left: FloatArray, w: FloatArray, rho: Scalar, variances: FloatArray, channel: int, rhs: FloatArray) -> float:
     """Turn M (y - G v) into M G Gᵀ M w, and return the sum of squares of M (y - G x), which is what else it is."""
     squares, ridge = np.zeros(rhs.shape[2], np.float64), np.empty(rhs.shape[2], rhs.dtype)
     for d in range(rhs.shape[0]):
@@ -110,4 +108,4 @@ def settle(
                 misfit = rest[j] + ridge[j] * solution[j]
                 target[j] -= misfit
                 squares[j] += misfit * misfit
-    return squares.sum()
+    return float(squares.sum())

@@ -75,5 +75,5 @@ def correct(
 def energy(squares: FloatArray, width: int) -> float:
     """Return the energy of a spectrum, given the sums of squares in the columns of the half that is kept."""
     # All columns but the first, and the middle one of an even number, stand for two.
-    doubled = 2 * squares.sum() - squares[0]
-    return doubled - squares[squares.size - 1] if width % 2 == 0 else doubled
+    single = squares[0] + squares[squares.size - 1] if width % 2 == 0 else squares[0]
+    return float(2 * squares.sum() - single)

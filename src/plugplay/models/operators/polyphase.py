@@ -237,9 +237,7 @@ class SampledBlur(Fingerprinted):
             energies = self._run(self._filtering.correct, *known, width, _rows(spectrum))
         else:
             folds = self._aliases.rows, self._aliases.pairs, self.factor, width, self._repeats
-            energies = self._run(
-                self._folding.correct, *known, *folds, _rows(spectrum), pairs=len(self._aliases.pairs)
-            )
+            energies = self._run(self._folding.correct, *known, *folds, _rows(spectrum), pairs=len(self._aliases.pairs))
         # Parseval: the energy of an image is that of its spectrum over the number of pixels.
         return math.fsum(energies) / math.prod(self.sampled_shape)
 
