@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SampledBlur"]
 
-# Frequencies of the large image that a kernel works on in one call, which takes ten microseconds by itself.
+# Frequencies that a kernel works on in one call, which takes some microseconds by itself.
 STRIP = 1 << 15
 
 
@@ -196,10 +196,9 @@ class SampledBlur(Fingerprinted):
         return folding
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any, pairs: int | None = None) -> list[Any]:
-        """Run a kernel over strips of rows of the last argument, or over strips of so many pairs of rows."""
-        rows, columns = arguments[-1].shape
-        count = rows if pairs is None else pairs
-        pieces = strips(count, max(STRIP * count // (rows * columns), 1))
+        """Run a kernel over strips of rows of the last argument, or of so many pairs of rows of the large spectrum."""
+        count, size = (len(arguments[-1]), arguments[-1].size) if pairs is None else (pairs, self.transfer.size)
+        pieces = strips(count, max(STRIP * count // size, 1))
         return share_out(functools.partial(kernel, *arguments), pieces, scipy.fft.get_workers())
 
     def _spectrum(self, image: FloatArray, shape: tuple[int, ...]) -> NDArray[Any]:
