@@ -69,10 +69,11 @@ def half_spectrum(image: FloatArray, shape: tuple[int, ...], dtype: DTypeLike) -
 
     def transform(first: int, stop: int) -> None:
         strip, rows = spectrum[first:stop], image[first:stop].astype(dtype, copy=False)
-        made = scipy.fft.rfft(rows, n=shape[last], axis=last, workers=1) if rows.size else rows
-        if made.shape != strip.shape:
+        inside = strip[tuple(map(slice, rows.shape[:last]))]
+        if inside.shape != strip.shape:
             strip[...] = 0
-        strip[tuple(map(slice, made.shape))] = made
+        if rows.size:  # it may lie beyond the image
+            inside[...] = scipy.fft.rfft(rows, n=shape[last], axis=last, workers=1)
 
     in_strips(transform, shape)
     spectrum = scipy.fft.fftn(spectrum, axes=range(last), overwrite_x=True)
