@@ -6,8 +6,8 @@
 Everything is measured in one run, contenders taking turns. The FFTs of a step are one real FFT of the image and one
 inverse, for all channels at once; deblurring with an unknown boundary takes as many as its conjugate gradients need,
 which are counted. Between two images that alternate they need no iterations at the residual of a restoration; the rows
-"iterated" ask for a smaller one. Conjugate gradients for comparison solve the normal equations (GᵀG + rho I) x = Gᵀy + rho v to a
-relative residual of 1e-6, from v.
+"iterated" ask for a smaller one. Conjugate gradients for comparison solve the normal equations
+(GᵀG + rho I) x = Gᵀy + rho v to a relative residual of 1e-6, from v.
 """
 
 from __future__ import annotations
