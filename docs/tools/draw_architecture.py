@@ -30,7 +30,7 @@ DRAWING = ROOT / "docs" / "images" / "architecture.svg"
 FLOORS = (
     ("arrays",),
     ("traits", "io", "metrics"),
-    ("noise", "kernels"),
+    ("noise", "kernels", "compiling"),
     ("denoisers", "models"),
     ("pnp",),
     ("tuning",),

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray
-from plugplay.denoisers._strips import Scalar, decay, strips, threads
-from plugplay.denoisers.compiling import kernel
+from plugplay.arrays.strips import strips, threads
+from plugplay.compiling import kernel
+from plugplay.denoisers._scalars import Scalar, decay
 
 __all__ = ["half_window", "offset_weights", "planes", "radius_for", "window_average"]
 

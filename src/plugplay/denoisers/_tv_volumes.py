@@ -19,8 +19,9 @@ from functools import partial
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray
-from plugplay.denoisers._strips import Scalar, strips, threads
-from plugplay.denoisers.compiling import kernel
+from plugplay.arrays.strips import strips, threads
+from plugplay.compiling import kernel
+from plugplay.denoisers._scalars import Scalar
 
 __all__ = ["minimise_volume"]
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray
-from plugplay.denoisers._strips import Runner, soft, strips, threads
-from plugplay.denoisers.compiling import kernel
+from plugplay.arrays.strips import Runner, strips, threads
+from plugplay.compiling import kernel
+from plugplay.denoisers._scalars import soft
 
 __all__ = ["shrink_volumes"]
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_workers
+from plugplay.arrays.strips import Pieces, Runner, strips, threads
+from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import checked, is_negligible
 from plugplay.denoisers._pairs import half_window, offset_weights, planes, radius_for
 from plugplay.denoisers._prepared import Threaded
-from plugplay.denoisers._strips import Pieces, Runner, strips, threads
-from plugplay.denoisers.compiling import kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

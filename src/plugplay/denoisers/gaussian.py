@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray, check_spatial_ndim, check_workers
+from plugplay.arrays.strips import strips, threads
+from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._prepared import Volumetric
-from plugplay.denoisers._strips import strips, threads
-from plugplay.denoisers.compiling import kernel
 
 __all__ = ["Gaussian", "blur", "blur_volume", "blur_width"]
 

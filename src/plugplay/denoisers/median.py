@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_spatial_ndim, check_workers
+from plugplay.arrays.strips import strips, threads
+from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._prepared import Volumetric
-from plugplay.denoisers._strips import strips, threads
-from plugplay.denoisers.compiling import kernel
 
 __all__ = ["Median"]
 

@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_workers
+from plugplay.arrays.strips import strips, threads
+from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._prepared import Threaded
-from plugplay.denoisers._strips import Scalar, decay, strips, threads
-from plugplay.denoisers.compiling import kernel
+from plugplay.denoisers._scalars import Scalar, decay
 from plugplay.denoisers.gaussian import blur, blur_width
 
 __all__ = ["Recursive"]

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray, check_integer, check_number, check_spatial_ndim, check_workers
+from plugplay.arrays.strips import strips, threads
+from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._prepared import Volumetric
-from plugplay.denoisers._strips import Scalar, strips, threads
+from plugplay.denoisers._scalars import Scalar
 from plugplay.denoisers._tv_volumes import minimise_volume
-from plugplay.denoisers.compiling import kernel
 
 __all__ = ["TotalVariation"]
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
 from plugplay.arrays.checks import FloatArray, check_integer, check_spatial_ndim, check_workers
+from plugplay.arrays.strips import Runner, strips, threads
+from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._prepared import Volumetric
-from plugplay.denoisers._strips import Runner, soft, strips, threads
+from plugplay.denoisers._scalars import soft
 from plugplay.denoisers._wavelet_volumes import shrink_volumes
-from plugplay.denoisers.compiling import kernel
 
 __all__ = ["Wavelet"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from plugplay.arrays.checks import BoolArray, FloatArray
-from plugplay.models.solvers import conjugate_gradients
+from plugplay.models.solvers import Start, conjugate_gradients, measured
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,10 +117,9 @@ def _relaxed(image: NDArray[np.float64], hole: BoolArray, tension: float) -> NDA
     force = -(bending.T @ still + tension * still[hole.ravel()[rows]])
     transposed = bending.T.tocsr()
     solution = conjugate_gradients(
-        lambda x: transposed @ (bending @ x) + tension * (pulling @ x),
+        measured(lambda x: transposed @ (bending @ x) + tension * (pulling @ x)),
         force,
-        guess=image[hole],
-        preconditioner=lambda x: x,
+        start=Start(image[hole]),
         rtol=RESIDUAL,
         max_iter=MAX_ITERATIONS,
     )

@@ -23,7 +23,15 @@ from plugplay.arrays.checks import (
 from plugplay.models.base import LinearGaussianModel, check_step
 from plugplay.models.description import constant_gain_of
 from plugplay.models.likelihoods.gaussian import LeastSquares
-from plugplay.models.solvers import POWER_MARGIN, Solution, StepLog, conjugate_gradients, largest_eigenvalue
+from plugplay.models.solvers import (
+    POWER_MARGIN,
+    Solution,
+    Start,
+    StepLog,
+    conjugate_gradients,
+    largest_eigenvalue,
+    measured,
+)
 from plugplay.traits import Traits
 
 if TYPE_CHECKING:
@@ -205,10 +213,9 @@ class LinearTerm(LeastSquares):
         target = v.astype(np.float64)
         model = self.model
         solution = conjugate_gradients(
-            lambda d: model.adjoint(model.forward(d)) + rho * d,
+            measured(lambda d: model.adjoint(model.forward(d)) + rho * d),
             model.adjoint(self.y.astype(np.float64) - model.forward(target)),
-            guess=guess,
-            preconditioner=lambda d: d,
+            start=Start(guess),
             rtol=rtol,
         )
         return (target + solution.w).astype(v.dtype), solution

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
+import scipy.fft
 
+from plugplay.arrays.strips import share_out, strips
 from plugplay.arrays.sums import dot, sum_of_squares
 
 if TYPE_CHECKING:
@@ -15,13 +17,17 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.checks import FloatArray
 
-__all__ = ["Solution", "StepLog", "conjugate_gradients", "largest_eigenvalue"]
+__all__ = ["Solution", "Start", "StepLog", "conjugate_gradients", "largest_eigenvalue", "measured"]
+
+Measured: TypeAlias = "Callable[[FloatArray], tuple[FloatArray, float]]"
 
 MAX_ITERATIONS = 2000
 # Residuals that have not halved in this many iterations never will: rounding errors have the upper hand.
 STALLED = 250
 # The residual is updated, not computed; after so many updates it is computed once, to see whether it is still true.
 FAITHFUL = 20
+# Elements that are worked on at a time: few enough for the cache.
+PIECE = 1 << 15
 POWER_STEPS = 30
 # Power iteration approaches the largest eigenvalue from below.
 POWER_MARGIN = 1.05
@@ -52,30 +58,49 @@ class Solution:
     left: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where a solver starts; what is not known is computed.
+
+    Attributes
+    ----------
+    w : array, optional
+        A guess of the solution.
+    residual : array, optional
+        What it leaves of the right-hand side.
+    size, norm : float
+        The norms of the right-hand side and of the residual.
+    """
+
+    w: FloatArray | None = None
+    residual: FloatArray | None = None
+    size: float = math.nan
+    norm: float = math.nan
+
+
 def conjugate_gradients(
-    system: Callable[[FloatArray], FloatArray],
+    system: Measured,
     rhs: FloatArray,
     *,
-    guess: FloatArray,
-    applied: FloatArray | None = None,
-    preconditioner: Callable[[FloatArray], FloatArray],
+    start: Start | None = None,
+    preconditioner: Measured | None = None,
     rtol: float,
     max_iter: int = MAX_ITERATIONS,
 ) -> Solution:
-    """Solve ``system(w) = rhs`` for a symmetric positive definite system.
+    """Solve ``A w = rhs`` for a symmetric positive definite A.
 
     Written out because library versions sum with BLAS, whose result depends on the number of threads.
 
     Parameters
     ----------
-    system, preconditioner : callable
-        The system, and an approximate inverse of it.
+    system : callable
+        Returns A w for a w, and the inner product of the two, which may be known by the way: see `measured`.
     rhs : array
         The right-hand side.
-    guess : array
-        Where to start.
-    applied : array, optional
-        ``system(guess)``, if it is known.
+    start : Start, optional
+        Where to start: by default at zero.
+    preconditioner : callable, optional
+        Returns an approximate inverse of A, applied to a w, and the inner product.
     rtol : float
         Stop when the norm of the residual, relative to that of `rhs`, is at most this.
     max_iter : int
@@ -89,36 +114,27 @@ def conjugate_gradients(
     Examples
     --------
     >>> import numpy as np
-    >>> solution = conjugate_gradients(
-    ...     lambda w: 2 * w, np.ones(3), guess=np.zeros(3), preconditioner=lambda w: w, rtol=1e-9)
+    >>> solution = conjugate_gradients(measured(lambda w: 2 * w), np.ones(3), rtol=1e-9)
     >>> solution.w, solution.converged
     (array([0.5, 0.5, 0.5]), True)
     """
-    size = norm_of(rhs)
+    conditioned_by = preconditioner or measured(lambda w: w)
+    w, residual, size, norm = _begun(system, rhs, start or Start())
     goal = rtol * size
-    w = guess
-    if applied is None and guess.any():
-        applied = system(guess)
-    residual = rhs if applied is None else rhs - applied
-    norm = norm_of(residual)
-    if norm > size:  # a guess worse than none
-        w, residual, norm = np.zeros_like(rhs), rhs, size
     best, best_left, best_norm, best_at = w, residual, norm, 0
     milestone, milestone_at = norm, 0
     direction, energy = rhs, math.inf
     iterations = 0
     while norm > goal and iterations < max_iter and iterations - milestone_at < STALLED:
-        conditioned = preconditioner(residual)
-        previous, energy = energy, dot(residual, conditioned)
+        previous = energy
+        conditioned, energy = conditioned_by(residual)
         direction = conditioned if iterations == 0 else _sum(conditioned, energy / previous, direction)
-        applied = system(direction)
-        curvature = dot(direction, applied)
+        del conditioned
+        applied, curvature = system(direction)
         if not curvature > 0:  # rounding errors have made the system indefinite
             break
-        length = energy / curvature
-        w = _sum(w, length, direction)
-        residual = _sum(residual, -length, applied)
-        norm = norm_of(residual)
+        w, residual, norm = _advanced(w, residual, energy / curvature, direction, applied)
+        del applied
         iterations += 1
         if norm < best_norm:
             best, best_left, best_norm, best_at = w, residual, norm, iterations
@@ -127,10 +143,34 @@ def conjugate_gradients(
     if best_at != iterations and norm > goal:
         w, residual, norm = best, best_left, best_norm
     if iterations > FAITHFUL:
-        residual = rhs - system(w)
+        residual = rhs - system(w)[0]
         norm = norm_of(residual)
         goal *= 2
     return Solution(w, iterations, norm / size if size else 0.0, norm <= goal, residual)
+
+
+def measured(operator: Callable[[FloatArray], FloatArray]) -> Measured:
+    """Return an operator that also returns the inner product of what it makes of an array with that array."""
+
+    def applied(w: FloatArray) -> tuple[FloatArray, float]:
+        made = operator(w)
+        return made, _dot(w, made)
+
+    return applied
+
+
+def _begun(system: Measured, rhs: FloatArray, start: Start) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return a guess, its residual, and the norms of the right-hand side and of the residual."""
+    size = norm_of(rhs) if math.isnan(start.size) else start.size
+    residual, norm = start.residual, start.norm
+    if start.w is not None and residual is None and start.w.any():
+        residual, norm = rhs - system(start.w)[0], math.nan
+    if start.w is not None and residual is not None:
+        norm = norm_of(residual) if math.isnan(norm) else norm
+        if norm <= size:
+            return start.w, residual, size, norm
+    # No guess, or one that is worse than none.
+    return np.zeros_like(rhs), rhs, size, size
 
 
 class Told(Protocol):
@@ -205,11 +245,49 @@ def largest_eigenvalue(system: Callable[[FloatArray], FloatArray], first: FloatA
 
 def norm_of(array: FloatArray) -> float:
     """Return the Euclidean norm."""
-    return math.sqrt(sum_of_squares(array))
+    return math.sqrt(_dot(array, array))
+
+
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    """Return the sum of products."""
+    return math.fsum(_in_pieces(dot, a, b))
 
 
 def _sum(a: FloatArray, factor: float, b: FloatArray) -> FloatArray:
-    """Return ``a + factor * b`` in an array of its own, with no other beside it."""
-    result = np.multiply(b, factor)
-    result += a
+    """Return ``a + factor * b`` in an array of its own."""
+    result = np.empty(a.shape, np.result_type(a, b))
+
+    def add(out: FloatArray, one: FloatArray, other: FloatArray) -> None:
+        np.multiply(other, factor, out=out)
+        out += one
+
+    _in_pieces(add, result, a, b)
     return result
+
+
+def _advanced(
+    w: FloatArray, residual: FloatArray, length: float, direction: FloatArray, applied: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return ``w + length * direction``, ``residual - length * applied`` and the norm of the latter."""
+    moved, left = np.empty(w.shape, w.dtype), np.empty(w.shape, residual.dtype)
+
+    def advance(*pieces: FloatArray) -> float:
+        to, off, start, before, along, seen = pieces
+        np.multiply(along, length, out=to)
+        to += start
+        np.multiply(seen, -length, out=off)
+        off += before
+        return sum_of_squares(off)
+
+    squares = _in_pieces(advance, moved, left, w, residual, direction, applied)
+    return moved, left, math.sqrt(math.fsum(squares))
+
+
+def _in_pieces(task: Callable[..., Any], *arrays: FloatArray) -> list[Any]:
+    """Return ``task(*pieces)`` for pieces of some arrays of one shape, done by as many threads as `scipy.fft` has."""
+    flat = [array.reshape(-1) for array in arrays]
+
+    def work(first: int, stop: int) -> Any:
+        return task(*(array[first:stop] for array in flat))
+
+    return share_out(work, strips(arrays[0].size, PIECE), scipy.fft.get_workers())

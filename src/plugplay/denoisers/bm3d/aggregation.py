@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline, kernel
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
 from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import LANES, Float8, Floats, fma, load, splat, store
-from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = ["Band", "Sums", "add_block", "kaiser_window", "weigh"]
 

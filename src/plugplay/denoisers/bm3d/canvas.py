@@ -21,9 +21,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline
 from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, load, store
-from plugplay.denoisers.compiling import inline
 
 __all__ = [
     "LARGEST_PIXEL",

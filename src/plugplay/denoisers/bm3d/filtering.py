@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline, kernel
 from plugplay.denoisers.bm3d.aggregation import Sums, kaiser_profile
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, depths, load_block, store_block
 from plugplay.denoisers.bm3d.colouring import coefficient_variances
@@ -55,7 +56,6 @@ from plugplay.denoisers.bm3d.vectors import (
     splat,
     total,
 )
-from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = ["hard_threshold", "wiener"]
 

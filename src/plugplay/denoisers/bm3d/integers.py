@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugplay.compiling import inline
 from plugplay.denoisers.bm3d.canvas import MARGIN
 from plugplay.denoisers.bm3d.instructions import multiply_pairs
 from plugplay.denoisers.bm3d.vectors import (
@@ -31,7 +32,6 @@ from plugplay.denoisers.bm3d.vectors import (
     to_floats,
     to_ints,
 )
-from plugplay.denoisers.compiling import inline
 
 __all__ = ["MAX_LEVEL", "TOO_FAR", "fine_enough"]
 

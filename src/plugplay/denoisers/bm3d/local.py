@@ -26,8 +26,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline, kernel
 from plugplay.denoisers.bm3d.vectors import Floats, Ints, fma, load, splat, total
-from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = ["FILTERS", "REACH", "REMOVED", "SURROUNDINGS", "classes", "correct_rows", "learned_filters", "mirrored"]
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline, kernel
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
 from plugplay.denoisers.bm3d.integers import (
     MAX_LEVEL,
@@ -58,7 +59,6 @@ from plugplay.denoisers.bm3d.vectors import (
     store_ints,
     upper_of,
 )
-from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = ["REACH", "Matches", "match"]
 

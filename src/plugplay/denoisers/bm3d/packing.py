@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import kernel
 from plugplay.denoisers.bm3d.canvas import pitch_for
 from plugplay.denoisers.bm3d.matching import Matches
-from plugplay.denoisers.compiling import kernel
 
 __all__ = ["PackedGroups"]
 

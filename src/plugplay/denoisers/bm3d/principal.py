@@ -32,6 +32,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline, kernel
 from plugplay.denoisers.bm3d.aggregation import Sums, add_block, kaiser_window, weigh
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions, depths, load_block, store_block
 from plugplay.denoisers.bm3d.matching import REACH, Matches
@@ -49,7 +50,6 @@ from plugplay.denoisers.bm3d.vectors import (
     total,
     transpose,
 )
-from plugplay.denoisers.compiling import inline, kernel
 
 __all__ = [
     "GROUP",

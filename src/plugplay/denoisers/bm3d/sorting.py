@@ -10,6 +10,7 @@ import functools
 
 import numpy as np
 
+from plugplay.compiling import inline
 from plugplay.denoisers.bm3d.instructions import permute
 from plugplay.denoisers.bm3d.vectors import (
     LANES,
@@ -26,7 +27,6 @@ from plugplay.denoisers.bm3d.vectors import (
     store_ints,
     upper_of,
 )
-from plugplay.denoisers.compiling import inline
 
 __all__ = ["HIGHEST", "bound_16", "bound_32", "column_minima", "gather", "lane_orders", "select"]
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline
 from plugplay.denoisers.bm3d.canvas import MARGIN, load_block, store_block
 from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.transforms import (
@@ -42,7 +43,6 @@ from plugplay.denoisers.bm3d.vectors import (
     store_ints,
     transpose,
 )
-from plugplay.denoisers.compiling import inline
 
 __all__ = [
     "PIXELS",

@@ -15,9 +15,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from plugplay.compiling import inline
 from plugplay.denoisers.bm3d.profiles import BLOCK
 from plugplay.denoisers.bm3d.vectors import Float8, Floats, fma, load, splat, store
-from plugplay.denoisers.compiling import inline
 
 # Rows of the orthonormal DCT-II of length 8 are cosines of k pi / 16, halved; these are what is left of them when a
 # common factor is taken out of every row (`dct_scales`).

@@ -12,7 +12,8 @@ import numpy as np
 from plugplay.arrays.checks import BoolArray, FloatArray
 from plugplay.models.base import check_step
 from plugplay.models.likelihoods.gaussian import LeastSquares
-from plugplay.models.likelihoods.masked_system import ChannelStep, MaskedSystem
+from plugplay.models.likelihoods.masked_channel import ChannelStep
+from plugplay.models.likelihoods.masked_system import MaskedSystem
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.interpolation import Enlarged
 from plugplay.models.solvers import StepLog

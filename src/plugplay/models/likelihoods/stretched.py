@@ -45,7 +45,7 @@ from plugplay.models.likelihoods.masked_system import MaskedSystem
 from plugplay.models.likelihoods.poisson import PoissonTerm
 from plugplay.models.likelihoods.saturation import completed
 from plugplay.models.operators.interpolation import Enlarged
-from plugplay.models.solvers import StepLog, conjugate_gradients
+from plugplay.models.solvers import Start, StepLog, conjugate_gradients, measured
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -276,8 +276,13 @@ class StretchedSession:
         def preconditioned(eta: FloatArray) -> FloatArray:
             return np.where(system.mask, system.filtered(eta, inverse), nothing)
 
-        guess = np.zeros_like(rhs) if self._scaled is None else self._scaled / weight
-        solution = conjugate_gradients(applied, rhs, guess=guess, preconditioner=preconditioned, rtol=self._rtol)
+        solution = conjugate_gradients(
+            measured(applied),
+            rhs,
+            start=Start(None if self._scaled is None else self._scaled / weight),
+            preconditioner=measured(preconditioned),
+            rtol=self._rtol,
+        )
         self._scaled = weight * solution.w
         self._log.record(solution)
         return wanted + slope * system.adjoint(np.where(system.mask, solution.w / root, nothing))

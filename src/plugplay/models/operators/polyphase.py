@@ -8,6 +8,8 @@ Everything happens in the half spectra of real FFTs, where
 * :math:`G G^T`, upsample-filter-downsample, is the filter :math:`\tilde h_0`, the 0th polyphase component of
   :math:`h * h^-` (the paper's Proposition 1), so its eigenvalues are :math:`\hat h_0`, the folded
   :math:`|\hat h|^2`.
+
+What happens between two transforms is compiled: `plugplay.models.operators.folding` has the kernels.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,17 +25,19 @@ import scipy.fft
 
 from plugplay.arrays.checks import FloatArray, frozen
 from plugplay.arrays.records import Fingerprinted
-from plugplay.arrays.sums import sum_of_squares
+from plugplay.arrays.strips import share_out, strips
+from plugplay.models.operators.aliases import Aliases
+from plugplay.models.operators.transforms import Take, half_spectrum, hand_over, whole_image
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
 __all__ = ["SampledBlur"]
 
-# Frequencies that are worked on at a time: few enough for the cache.
-_CHUNK = 1 << 15
+# Frequencies that a kernel works on in one call, which takes some microseconds by itself.
+STRIP = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,25 +90,23 @@ class SampledBlur(Fingerprinted):
 
     def forward(self, x: FloatArray) -> FloatArray:
         """Return G x."""
-        return _image(self._sampled(self._spectrum(x)), self.sampled_shape)
+        return self._by_channels(self.sample, x, self.sampled_shape)
 
     def adjoint(self, y: FloatArray) -> FloatArray:
         """Return Gᵀ y: upsampling, then convolution with the flipped kernel."""
-        samples = self._spectrum(y)
-        if self.factor == 1:  # nothing to repeat
-            self._correlate(samples)
-            return _image(samples, self.shape)
-        spectrum = np.zeros((*self.transfer.shape, *samples.shape[self._ndim :]), samples.dtype)
-        self._add_adjoint(samples, spectrum)
-        return _image(spectrum, self.shape)
+        return self._by_channels(self.spread, y, self.shape)
+
+    def filter_samples(self, y: FloatArray, response: FloatArray) -> FloatArray:
+        """Return the small image y filtered by a real response, such as `gram`."""
+        return self._by_channels(functools.partial(self.filter, response=response), y, self.sampled_shape)
 
     def misfit(self, x: FloatArray, y_spectra: NDArray[Any]) -> FloatArray:
         """Return G x - y, given the `spectra_of` y."""
         made = np.empty((*self.sampled_shape, *x.shape[self._ndim :]), x.dtype)
         for at, channel in self._channels(x):
-            seen = self._sampled(self._spectrum(x[channel]))
+            seen = self._sampled(self._spectrum(x[channel], self.shape))
             seen -= y_spectra[at]
-            made[channel] = _image(seen, self.sampled_shape)
+            hand_over(seen, self.sampled_shape, _into(made[channel]))
         return made
 
     def closed_form(self, v: FloatArray, y_spectra: NDArray[Any], rho: float) -> tuple[FloatArray, float]:
@@ -114,44 +117,34 @@ class SampledBlur(Fingerprinted):
         .. math:: x = v + G^T F^{-1} \{ F(y - G v) / (\hat h_0 + \rho) \},
 
         which never divides by rho alone and so keeps its accuracy in single precision. It costs one real FFT of
-        the large image and one inverse. What is left, :math:`y - G x`, is :math:`\rho` times the filtered residual,
-        whose energy is that of its spectrum. Channels are done one after the other: loops over an innermost axis that
-        is three long take several times as long.
+        the large image and one inverse, with one pass over the spectrum in between. What is left, :math:`y - G x`, is
+        :math:`\rho` times the filtered residual, whose energy is that of its spectrum. Channels are done one after the
+        other: loops over an innermost axis that is three long take several times as long.
         """
         if v.ndim == self._ndim:
-            x, energy = self._corrected(v, y_spectra, rho)
-            return x, 0.5 * rho**2 * energy
+            spectrum = self._spectrum(v, self.shape)
+            energy = self._correct(spectrum, y_spectra, rho)
+            return whole_image(spectrum, self.shape).astype(v.dtype, copy=False), 0.5 * rho**2 * energy
         x, energy = np.empty_like(v), 0.0
         for at, channel in self._channels(v):
-            x[channel], more = self._corrected(v[channel], y_spectra[at], rho)
-            energy += more
+            spectrum = self._spectrum(v[channel], self.shape)
+            energy += self._correct(spectrum, y_spectra[at], rho)
+            hand_over(spectrum, self.shape, _into(x[channel]))
         return x, 0.5 * rho**2 * energy
 
-    def _corrected(self, v: FloatArray, y_spectrum: NDArray[Any], rho: float) -> tuple[FloatArray, float]:
-        """Return the closed form for one channel, and the energy of the filtered residual."""
-        spectrum, weight = self._spectrum(v), self.gram.dtype.type(rho)
-        if self.factor > 1:
-            residual = self._sampled(spectrum)
-            np.subtract(y_spectrum, residual, out=residual)
-            residual *= 1 / (self.gram + weight)
-            energy = self._energy(residual)
-            self._add_adjoint(residual, spectrum)
-            return _image(spectrum, self.shape), energy
-        energy = 0.0
-        for part in _chunks(spectrum):
-            residual = self.transfer[part] * spectrum[part]
-            np.subtract(y_spectrum[part], residual, out=residual)
-            residual *= 1 / (self.gram[part] + weight)
-            energy += self._energy(residual)
-            residual *= self._conjugate[part]
-            spectrum[part] += residual
-        return _image(spectrum, self.shape), energy
+    def sample(self, x: FloatArray, take: Take) -> list[Any]:
+        """Hand over G x for an x of one channel, which zeros continue to `shape`: see `hand_over`."""
+        return hand_over(self._sampled(self._spectrum(x, self.shape)), self.sampled_shape, take)
 
-    def filter_samples(self, y: FloatArray, response: FloatArray) -> FloatArray:
-        """Return the small image y filtered by a real response, such as `gram`."""
-        spectrum = self._spectrum(y)
-        spectrum *= _along(response, spectrum)
-        return _image(spectrum, self.sampled_shape)
+    def spread(self, y: FloatArray, take: Take) -> list[Any]:
+        """Hand over Gᵀ y for samples of one channel, which zeros continue to `sampled_shape`."""
+        return hand_over(self._unfolded(self._spectrum(y, self.sampled_shape)), self.shape, take)
+
+    def filter(self, y: FloatArray, take: Take, *, response: FloatArray) -> list[Any]:
+        """Hand over samples of one channel that were filtered by a real response."""
+        spectrum = self._spectrum(y, self.sampled_shape)
+        self._run(self._filtering.multiply, _rows(response), _rows(spectrum))
+        return hand_over(spectrum, self.sampled_shape, take)
 
     def spectra_of(self, y: FloatArray) -> NDArray[Any]:
         """Return the half spectra of the samples of an image, channels first."""
@@ -161,129 +154,102 @@ class SampledBlur(Fingerprinted):
         )
         return spectra
 
+    def _by_channels(
+        self, operation: Callable[[FloatArray, Take], Any], image: FloatArray, shape: tuple[int, ...]
+    ) -> FloatArray:
+        """Return what an operation hands over for each channel."""
+        made = np.empty((*shape, *image.shape[self._ndim :]), self.gram.dtype)
+        for _, channel in self._channels(image):
+            operation(image[channel], _into(made[channel]))
+        return made
+
     def _channels(self, image: FloatArray) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
         """Yield where the channels are in `spectra_of` an image, and where in the image itself."""
         for at in np.ndindex(*image.shape[self._ndim :]):
             yield at, (..., *at)
 
-    @functools.cached_property
-    def _conjugate(self) -> NDArray[np.complexfloating[Any, Any]]:
-        """The conjugate spectrum of h; only kept where there is no sampling."""
-        return frozen(np.conjugate(self.transfer))
-
     @property
     def _ndim(self) -> int:
         return len(self.shape)
 
-    def _spectrum(self, image: FloatArray) -> NDArray[Any]:
-        spectrum: NDArray[Any] = scipy.fft.rfftn(image, axes=range(self._ndim))
-        return spectrum
+    @property
+    def _repeats(self) -> Any:
+        """The number of aliases, by which `transfer` was divided."""
+        return self.gram.dtype.type(self.factor**self._ndim)
+
+    @functools.cached_property
+    def _aliases(self) -> Aliases:
+        return Aliases.build(self.shape, self.factor)
+
+    @functools.cached_property
+    def _filtering(self) -> ModuleType:
+        """The kernels without sampling; they are imported, with Numba, when there is something to compute."""
+        from plugplay.models.operators import filtering
+
+        return filtering
+
+    @functools.cached_property
+    def _folding(self) -> ModuleType:
+        """The kernels with sampling."""
+        from plugplay.models.operators import folding
+
+        return folding
+
+    def _run(self, kernel: Callable[..., Any], *arguments: Any, pairs: int | None = None) -> list[Any]:
+        """Run a kernel over strips of rows of the last argument, or of so many pairs of rows of the large spectrum."""
+        count, size = (len(arguments[-1]), arguments[-1].size) if pairs is None else (pairs, self.transfer.size)
+        pieces = strips(count, max(STRIP * count // size, 1))
+        return share_out(functools.partial(kernel, *arguments), pieces, scipy.fft.get_workers())
+
+    def _spectrum(self, image: FloatArray, shape: tuple[int, ...]) -> NDArray[Any]:
+        return half_spectrum(image, shape, self.gram.dtype)
 
     def _sampled(self, spectrum: NDArray[Any]) -> NDArray[Any]:
-        """Return the spectrum of G x, given that of x: times that of h, and folded."""
-        k, height = self.factor, self.sampled_shape[0]
-        transfer = _along(self.transfer, spectrum)
-        rows = np.empty((height, *spectrum.shape[1:]), spectrum.dtype)
-        for part in _chunks(rows):
-            np.multiply(transfer[part], spectrum[part], out=rows[part])
-            for block in range(1, k):
-                alias = slice(block * height + part.start, block * height + part.stop)
-                rows[part] += transfer[alias] * spectrum[alias]
-        for axis in range(1, self._ndim - 1):  # the middle axis of a volume
-            rows = rows.reshape(*rows.shape[:axis], k, -1, *rows.shape[axis + 1 :]).sum(axis=axis)
-        return self._fold_columns(rows)
-
-    def _fold_columns(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Sum the aliases along the last spatial axis; those along the others have been summed."""
-        k, width = self.factor, self.sampled_shape[-1]
-        if k == 1:
-            return rows
-        half, stored_columns = width // 2 + 1, rows.shape[self._ndim - 1]
-        folded = rows[self._columns(0, half)].copy()
-        for block in range(1, k):
-            first = block * width
-            stored = min(max(stored_columns - first, 0), half)
-            folded[self._columns(0, stored)] += rows[self._columns(first, first + stored)]
-            # Columns past the middle are not stored: they are the conjugates of their mirror images.
-            last = (k - block) * width
-            folded[self._columns(stored, half)] += self._mirrored(
-                rows[self._columns(last - half + 1, last - stored + 1)]
-            )
-        return folded
-
-    def _add_adjoint(self, samples: NDArray[Any], spectrum: NDArray[Any]) -> None:
-        """Add the spectrum of Gᵀ y, given that of y: unfolded, times the conjugate spectrum of h."""
-        k, height = self.factor, self.sampled_shape[0]
-        aliases = samples.dtype.type(k**self._ndim)  # by which `transfer` was divided
-        unfolded = self._unfold_columns(samples if k == 1 else samples * aliases)
-        for axis in range(1, self._ndim - 1):
-            unfolded = np.concatenate([unfolded] * k, axis=axis)
-        for part in _chunks(unfolded):
-            for block in range(k):
-                alias = slice(block * height + part.start, block * height + part.stop)
-                spectrum[alias] += _along(np.conjugate(self.transfer[alias]), samples) * unfolded[part]
-
-    def _correlate(self, spectrum: NDArray[Any]) -> None:
-        """Multiply the spectrum of an image by the conjugate spectrum of h, that of the flipped kernel."""
-        for part in _chunks(spectrum):
-            spectrum[part] *= _along(np.conjugate(self.transfer[part]), spectrum)
-
-    def _energy(self, samples: NDArray[Any]) -> float:
-        """Return the sum of squares of a small image, given its half spectrum (Parseval)."""
-        last = self.sampled_shape[-1]
-        # All columns but the first, and the middle one of an even number, stand for two.
-        single = [samples[self._columns(0, 1)]]
-        if last % 2 == 0 and last > 1:
-            single.append(samples[self._columns(last // 2, last // 2 + 1)])
-        squares = 2 * _sum_of_squares(samples) - sum(map(_sum_of_squares, single))
-        return squares / math.prod(self.sampled_shape)
-
-    def _unfold_columns(self, samples: NDArray[Any]) -> NDArray[Any]:
-        """Repeat a low-resolution spectrum along the last spatial axis."""
+        """Return the spectrum of G x, given that of x, whose memory is used up: times that of h, and folded."""
+        transfer, width = _rows(self.transfer), self.sampled_shape[-1]
         if self.factor == 1:
+            self._run(self._filtering.convolve, transfer, _rows(spectrum))
+            return spectrum
+        rows, pairs = self._aliases.rows, self._aliases.pairs
+        samples = np.empty((*self.sampled_shape[:-1], width // 2 + 1), spectrum.dtype)
+        large, small = _rows(spectrum), _rows(samples)
+        self._run(self._folding.sample, transfer, rows, pairs, self.factor, width, large, small, pairs=len(pairs))
+        return samples
+
+    def _unfolded(self, samples: NDArray[Any]) -> NDArray[Any]:
+        """Return the spectrum of Gᵀ y, given that of y, whose memory is used up: repeated, and times that of h⁻."""
+        transfer, width = _rows(self.transfer), self.sampled_shape[-1]
+        if self.factor == 1:
+            self._run(self._filtering.correlate, transfer, _rows(samples))
             return samples
-        axis, width, wanted = self._ndim - 1, self.sampled_shape[-1], self.shape[-1] // 2 + 1
-        stored = samples.shape[axis]
-        unfolded = np.empty((*samples.shape[:axis], wanted, *samples.shape[axis + 1 :]), samples.dtype)
-        unfolded[self._columns(0, stored)] = samples
-        mirrored = self._mirrored(samples[self._columns(1, width - width // 2)])
-        unfolded[self._columns(stored, width)] = mirrored[self._columns(0, wanted - stored)]
-        for first in range(width, wanted, width):
-            unfolded[self._columns(first, first + width)] = unfolded[self._columns(0, min(width, wanted - first))]
-        return unfolded
+        rows, pairs = self._aliases.rows, self._aliases.pairs
+        spectrum = np.empty(self.transfer.shape, samples.dtype)
+        large, small = _rows(spectrum), _rows(samples)
+        self._run(self._folding.spread, transfer, rows, pairs, width, self._repeats, small, large, pairs=len(pairs))
+        return spectrum
 
-    def _mirrored(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """Return the conjugates of some columns of a spectrum at the negative frequencies of all axes."""
-        mirrored: NDArray[Any] = np.flip(np.conjugate(columns), self._ndim - 1)
-        for axis in range(self._ndim - 1):  # the frequency zero stays where it is
-            mirrored = np.roll(np.flip(mirrored, axis), 1, axis)
-        return mirrored
-
-    def _columns(self, first: int, stop: int) -> tuple[slice, ...]:
-        """Return the index of some columns, that is, of a range along the last spatial axis."""
-        return (*[slice(None)] * (self._ndim - 1), slice(first, stop))
+    def _correct(self, spectrum: NDArray[Any], y_spectrum: NDArray[Any], rho: float) -> float:
+        """Turn the spectrum of v into that of x, and return the energy of the filtered residual."""
+        width = self.sampled_shape[-1]
+        known = _rows(self.transfer), _rows(self.gram), _rows(y_spectrum), self.gram.dtype.type(rho)
+        if self.factor == 1:
+            energies = self._run(self._filtering.correct, *known, width, _rows(spectrum))
+        else:
+            folds = self._aliases.rows, self._aliases.pairs, self.factor, width, self._repeats
+            energies = self._run(self._folding.correct, *known, *folds, _rows(spectrum), pairs=len(self._aliases.pairs))
+        # Parseval: the energy of an image is that of its spectrum over the number of pixels.
+        return math.fsum(energies) / math.prod(self.sampled_shape)
 
 
-def _sum_of_squares(spectrum: NDArray[Any]) -> float:
-    return sum_of_squares(np.ascontiguousarray(spectrum).view(spectrum.real.dtype))
+def _rows(spectrum: NDArray[Any]) -> NDArray[Any]:
+    """Return a spectrum with all axes but the last one flattened."""
+    return spectrum.reshape(-1, spectrum.shape[-1])
 
 
-def _chunks(spectrum: NDArray[Any]) -> Iterator[slice]:
-    """Yield slices of a few rows each, so that what is done to them in turn happens in the cache."""
-    height = max(_CHUNK // math.prod(spectrum.shape[1:]), 1)
-    for first in range(0, spectrum.shape[0], height):
-        yield slice(first, min(first + height, spectrum.shape[0]))
+def _into(image: FloatArray) -> Take:
+    """Return what puts the strips that are handed over into an image."""
 
+    def take(first: int, stop: int, rows: FloatArray) -> None:
+        image[first:stop] = rows
 
-def _image(spectrum: NDArray[Any], shape: tuple[int, ...]) -> FloatArray:
-    """Return the image of a half spectrum, whose memory is used up."""
-    last = len(shape) - 1
-    # One after the other: `irfftn` would make another array of what is between the two.
-    columns = scipy.fft.ifftn(spectrum, axes=range(last), overwrite_x=True)
-    image: FloatArray = scipy.fft.irfft(columns, n=shape[last], axis=last, overwrite_x=True)
-    return image
-
-
-def _along(response: NDArray[Any], spectrum: NDArray[Any]) -> NDArray[Any]:
-    """Return the response with a channel axis if the spectrum has one."""
-    return response[..., None] if spectrum.ndim > response.ndim else response
+    return take

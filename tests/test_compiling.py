@@ -19,7 +19,7 @@ from plugplay.denoisers.bm3d import probe
 print(probe.double(21), "hit" if probe.double.stats.cache_hits else "miss")
 """
 KERNEL = """
-from plugplay.denoisers.compiling import kernel
+from plugplay.compiling import kernel
 from plugplay.denoisers.bm3d.helper import factor
 
 @kernel
@@ -27,7 +27,7 @@ def double(x):
     return factor() * x
 """
 HELPER = """
-from plugplay.denoisers.compiling import inline
+from plugplay.compiling import inline
 
 @inline
 def factor():

@@ -1,12 +1,12 @@
-"""How the kernels of denoisers are compiled, and where the compiled code is kept.
+"""How the kernels of denoisers and models are compiled, and where the compiled code is kept.
 
 Importing this module imports Numba, so only modules that have kernels do.
 
 Numba compiles a kernel when it is first called. Its own cache on disk keeps an index and numbered files of machine
 code, which a kill or two processes at once can bring out of step: then old code runs, or none. The cache here has no
 index. Each compiled signature is one file, and its name is a hash of everything the code depends on: the sources of
-*all* denoisers (a kernel contains the helpers of other modules), the versions of Numba, llvmlite and NumPy, the
-CPU and the types of the arguments. So a file is right or it is not found:
+*all* denoisers, or of all models (a kernel contains the helpers of other modules), the versions of Numba, llvmlite and
+NumPy, the CPU and the types of the arguments. So a file is right or it is not found:
 
 * It appears in one step when it is complete, and whoever writes it writes the same.
 * It begins with a checksum and the signature; damaged files and those of another signature count as none.
@@ -15,8 +15,8 @@ CPU and the types of the arguments. So a file is right or it is not found:
 * Where nothing can be written, the kernels are compiled in memory.
 
 The folder is ``NUMBA_CACHE_DIR`` if set, else ``__pycache__`` beside the sources, else the user's cache directory.
-The first compilation for a denoiser says what it is doing, as a warning of the logger ``plugplay``, which goes to
-stderr unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
+The first compilation for a denoiser or for models says what it is doing, as a warning of the logger ``plugplay``,
+which goes to stderr unless logging is configured. Silence it with ``logging.getLogger("plugplay").setLevel("ERROR")``.
 """
 
 from __future__ import annotations
@@ -77,6 +77,11 @@ class _KernelCache(NullCache):
         self._stem = f"{module}.{function.__qualname__.replace('<', '').replace('>', '')}-{version}"
 
     @property
+    def _fingerprint(self) -> str:
+        package, _, rest = self._function.__module__.partition(".")
+        return fingerprint(rest.partition(".")[0] if package == "plugplay" else "denoisers")
+
+    @property
     def cache_path(self) -> str | None:
         return None if self._folder is None else str(self._folder)
 
@@ -127,10 +132,10 @@ class _KernelCache(NullCache):
         cells = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
         code = self._function.__code__
         own = hashlib.sha256(Path(code.co_filename).read_bytes()).hexdigest()  # it may be outside this package
-        depends = (fingerprint(), own, code.co_firstlineno, signature, codegen.magic_tuple())
+        depends = (self._fingerprint, own, code.co_firstlineno, signature, codegen.magic_tuple())
         key = hashlib.sha256(repr(depends).encode() + (dumps(cells) if cells else b"")).hexdigest()
         assert self._folder is not None
-        return self._folder / f"{self._stem}.{fingerprint()[:16]}.{key[:32]}.nbc"
+        return self._folder / f"{self._stem}.{self._fingerprint[:16]}.{key[:32]}.nbc"
 
     @staticmethod
     def _signature(sig: Any) -> str:
@@ -143,16 +148,18 @@ class _KernelCache(NullCache):
         for suffix in ("nbc", "nbi"):
             for old in self._folder.glob(f"{self._stem.rpartition('-')[0]}-*.{suffix}"):
                 version = self._stem.rpartition("-")[2]
-                if fingerprint()[:16] not in old.name and version in old.name:
+                if self._fingerprint[:16] not in old.name and version in old.name:
                     old.unlink(missing_ok=True)
 
     def _announce(self) -> None:
         """Say that the kernels of a denoiser are being compiled, when the first of them is."""
-        module = self._function.__module__.removeprefix("plugplay.denoisers.").partition(".")[0]
+        room, _, module = self._function.__module__.removeprefix("plugplay.").partition(".")
+        module = module.partition(".")[0]
         denoiser = "shared kernels" if module.startswith("_") else module
-        duration = "about 15 s" if denoiser == "bm3d" else "a few seconds"
+        what = denoiser if room == "denoisers" else room
+        duration = "about 15 s" if what == "bm3d" else "a few seconds"
         nowhere = " in every process: set NUMBA_CACHE_DIR to a directory that can be written"
-        texts = [*self._refusals, f"compiling {denoiser} once, {duration}{'' if self._folder else nowhere}"]
+        texts = [*self._refusals, f"compiling {what} once, {duration}{'' if self._folder else nowhere}"]
         with _lock:
             new = [text for text in texts if text not in _announced]
             _announced.update(new)
@@ -161,10 +168,17 @@ class _KernelCache(NullCache):
 
 
 @functools.cache
-def fingerprint() -> str:
-    """Return a hash of everything the machine code depends on, apart from the CPU and the types of the arguments."""
+def fingerprint(room: str) -> str:
+    """Return a hash of everything that machine code depends on, apart from the CPU and the types of the arguments.
+
+    Parameters
+    ----------
+    room : str
+        The part of the package whose helpers it may contain: ``"denoisers"`` or ``"models"``.
+    """
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
+    here = Path(__file__)
+    for source in (here, *sorted((here.parent / room).rglob("*.py"))):
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()
