@@ -1,6 +1,6 @@
 r"""The fourth stage: small filters that were learned, one for each kind of neighbourhood.
 
-The first three stages know nothing of images but that blocks repeat. What they leave is in part the same in all images:
+The other stages know nothing of images but that blocks repeat. What they leave is in part the same in all images:
 edges are a little too soft, and weak detail along them is gone. Here every pixel of the estimate b of the image y is
 corrected by a linear filter of its surroundings,
 
