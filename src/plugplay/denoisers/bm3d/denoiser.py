@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Protocol, get_args
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from plugplay.arrays.checks import FloatArray, check_choice, check_integer, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
+from plugplay.denoisers.bm3d.efforts import Call, Grid, effort
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.memory import Memory
 from plugplay.denoisers.bm3d.pipeline import Progress
@@ -64,11 +65,6 @@ or a later beginning would cost 0.03 dB each.
 LOCAL_SIGMA = 0.2
 """If the image was decimated, there is a fourth stage below this sigma, for luminance: 0.18, 0.05, 0.10 and 0.13 dB in
 the paper's four configurations (``docs/automatic.md``). Beginning at 0.1 would cost 0.02 dB, at 1 gains nothing.
-"""
-
-BETWEEN_EFFORT, THIRD_EFFORT = 1.6, 1.5
-"""How long calls take relative to others, on average over gray and colour: those of a deblurring with blocks that are
-closer (1.9 and 1.25), and those of super-resolution that have a third stage.
 """
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
@@ -251,17 +247,21 @@ class BM3D:
         """
         return replace(self, mean=mean)
 
-    def effort(self, sigma: float) -> float:
-        """Return about how long a call within a restoration takes, relative to one with tiny noise.
+    def efforts(self, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:
+        """Return about how long the calls of a session with these sigmas take, relative to each other.
 
         Examples
         --------
-        >>> [BM3D(sparse_above=0.08).effort(sigma) for sigma in (0.1, 0.06, 0.02)]
-        [1.0, 1.6, 1.0]
+        >>> BM3D().efforts([0.2, 0.15, 0.1, 0.05])
+        [2.2, 1.0, 1.0, 2.2]
         """
-        if self._has_third(sigma):
-            return THIRD_EFFORT
-        return BETWEEN_EFFORT if self._is_between(sigma) else 1.0
+        memory, found = Memory(1), []
+        for sigma in sigmas:
+            profile = self._profile(sigma, in_session=True)
+            memory.groups_for(sigma, profile)
+            call = Call(self._grid(sigma), memory.searches, self._has_third(sigma), profile.local)
+            found.append(effort(call, colour=colour))
+        return found
 
     def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
@@ -342,6 +342,13 @@ class BM3D:
         if self.sparse_above is None or self.third_below is not None:
             return False
         return LATE * self.sparse_above < sigma <= self.sparse_above
+
+    def _grid(self, sigma: float) -> Grid:
+        if self.sparse_above is None:
+            return "usual"
+        if self.third_below is not None:
+            return "decimated sparse" if self._is_sparse(sigma) else "decimated"
+        return "sparse" if self._is_sparse(sigma) else "between" if self._is_between(sigma) else "usual"
 
     def _has_third(self, sigma: float) -> bool:
         return self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below

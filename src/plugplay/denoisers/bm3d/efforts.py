@@ -1,0 +1,61 @@
+"""About how long the calls of a session take, relative to each other: what the time that is left follows from.
+
+Processor seconds of whole iterations, one thread, 18 images of 156 x 156 pixels (`benchmarks/photographs.py`), medians.
+Searches are known beforehand: `plugplay.denoisers.bm3d.memory` has its rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["Call", "Grid", "effort"]
+
+Grid: TypeAlias = Literal["usual", "sparse", "between", "decimated", "decimated sparse"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call does.
+
+    Attributes
+    ----------
+    grid : str
+        How far apart reference blocks are.
+    searches : bool
+        Whether groups are searched for, not remembered.
+    third, local : bool
+        Whether there is a third stage, and a fourth.
+    """
+
+    grid: Grid
+    searches: bool
+    third: bool = False
+    local: bool = False
+
+
+# Calls that do nothing else. A deblurring takes more of the time with a large sigma than its denoiser does: the model's
+# steps are counted here.
+GRIDS: dict[Grid, tuple[float, float]] = {
+    "usual": (1.0, 1.0),
+    "sparse": (1.3, 1.3),
+    "between": (1.4, 1.2),
+    "decimated": (1.05, 1.05),
+    "decimated sparse": (1.3, 1.3),
+}
+# What is added, as a share of that: in gray images and in colour.
+SEARCH, SPARSE_SEARCH, THIRD, LOCAL = (1.2, 0.5), (0.4, 0.2), (1.1, 0.42), (0.15, 0.1)
+
+
+def effort(call: Call, *, colour: bool) -> float:
+    """Return about how long a call takes, relative to one with two stages and remembered groups.
+
+    Examples
+    --------
+    >>> effort(Call("usual", searches=False), colour=False), effort(Call("usual", searches=True), colour=False)
+    (1.0, 2.2)
+    """
+    which = int(colour)
+    search = SPARSE_SEARCH if call.grid == "sparse" else SEARCH
+    more = search[which] * call.searches + THIRD[which] * call.third + LOCAL[which] * call.local
+    return GRIDS[call.grid][which] * (1 + more)
