@@ -115,9 +115,7 @@ class Driver:
             data_term,
             self._denoiser,
             self._iteration,
-            replace(
-                own, lam=lam, schedule=schedule, tol=COARSE_TOLERANCE * own.tol, min_iter=min_iter, max_iter=limit
-            ),
+            replace(own, lam=lam, schedule=schedule, tol=COARSE_TOLERANCE * own.tol, min_iter=min_iter, max_iter=limit),
             start=start,
             quality=None if quality is None else lambda image: quality(enlarge(image)),
             rtol=self._rtol,
@@ -231,10 +229,10 @@ class Driver:
         return self._iteration.init(first, check_number(schedule.rho0, "schedule.rho0", above=0))
 
     def _shown(self, state: State) -> State:
-        """Return the state with the image that it shows, which cannot be written to."""
+        """Return the state with the image that it shows, which cannot be written to, and the planned length."""
         image = self.data_term.crop(self._iteration.image(state)).view()
         image.setflags(write=False)
-        return replace(state, image=image)
+        return replace(state, image=image, planned=self._parameters.min_iter)
 
 
 class _CheckedDenoiser:

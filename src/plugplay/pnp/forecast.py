@@ -1,11 +1,11 @@
 """How long a restoration will still take: how many iterations there are, and how long each of them takes.
 
 **Iterations.** Where schedule and tolerance are chosen, the number of iterations is planned before the first
-(`plugplay.tuning.length`), and only a run that has not come to rest by then goes on. Where the tolerance is given, a run
-ends when delta, the change per iteration, reaches it. By the theorem delta is bounded by a multiple of sigma, and sigma
-falls evenly: near the end, delta falls as sigma does from where it is. Far from it delta jumps about, and what counts is
-how large it is in the end, relative to sigma and to the step by which sigma falls: about 1.3 with noise in the data and
-2.6 without. The forecast goes from one to the other.
+(`plugplay.tuning.length`), and only a run that has not come to rest by then goes on. Where the tolerance is given, a
+run ends when delta, the change per iteration, reaches it. By the theorem delta is bounded by a multiple of sigma, and
+sigma falls evenly: near the end, delta falls as sigma does from where it is. Far from it delta jumps about, and what
+counts is how large it is in the end, relative to sigma and to the step by which sigma falls: about 1.3 with noise in
+the data and 2.6 without. The forecast goes from one to the other.
 
 **Seconds.** Calls of a denoiser take longer where it has more stages or looks for groups anew, which it knows
 beforehand (``efforts``, see `plugplay.denoisers.base`). The last iterations tell how long a unit of that work takes.
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["iterations_left", "remaining_iterations", "seconds_left"]
 
 # delta / sigma where runs end, for each unit by which the logarithm of sigma falls in an iteration: with noise in the
-# data, and without.
-LAST_RATIO, EXACT_LAST_RATIO = 1.3, 2.6
-# The same on a coarse grid, where the tolerance is given, and where it is the larger one of runs with a planned length.
-COARSE_LAST_RATIO, PLANNED_COARSE_LAST_RATIO = 2.3, 7.0
+# data, without, and on a coarse grid.
+LAST_RATIO, EXACT_LAST_RATIO, COARSE_LAST_RATIO = 1.3, 2.6, 2.3
 # The root of lambda, about as large as the noise, below which there is none.
 EXACT = 0.003
 # How many iterations make a trend where sigma does not fall, and how many the time of the next.
@@ -73,7 +71,7 @@ def seconds_left(state: State, parameters: Parameters) -> float:
         count = math.ceil(_full_length(sigma[0], parameters))
         step = math.exp(-_fall(parameters))
         rest += COARSE_FACTOR**2 * math.fsum(_work([sigma[0] * step**k for k in range(count)], parameters, colour))
-    return unit * (rest + LAST_WORK * COARSE_FACTOR ** (2 * level))
+    return unit * (rest + math.pow(COARSE_FACTOR, 2 * level) * LAST_WORK)
 
 
 def remaining_iterations(state: State, parameters: Parameters) -> int:
@@ -134,15 +132,13 @@ def _left_here(state: State, parameters: Parameters) -> float:
     history = state.history
     level = int(history.level[-1])
     here = history.at_level(level)
-    if level > 0:
-        ratio = PLANNED_COARSE_LAST_RATIO if parameters.min_iter else COARSE_LAST_RATIO
-        tol, shortest = COARSE_TOLERANCE * parameters.tol, 0
-    else:
-        tol, shortest, ratio = parameters.tol, parameters.min_iter, _last_ratio(state)
     delta, sigma = here.delta.tolist(), here.sigma.tolist()
-    if len(sigma) == 1 and len(history) > 1 and not shortest:  # its delta tells nothing
+    if len(sigma) == 1 and len(history) > 1 and not state.planned:  # its delta tells nothing
         return max(_full_length(sigma[0], parameters) - 1.0, 0.0)
-    return iterations_left(delta, sigma, tol=tol, max_iter=parameters.max_iter, min_iter=shortest, ratio=ratio)
+    tol, ratio = parameters.tol, _last_ratio(state)
+    if level > 0:
+        tol, ratio = COARSE_TOLERANCE * tol, COARSE_LAST_RATIO
+    return iterations_left(delta, sigma, tol=tol, max_iter=parameters.max_iter, min_iter=state.planned, ratio=ratio)
 
 
 def _last_ratio(state: State) -> float:

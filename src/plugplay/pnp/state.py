@@ -129,6 +129,8 @@ class State(Fingerprinted):
         All iterations so far.
     image : array
         The restored image as it is now: the part of v that lies in the frame. Empty after loading.
+    planned : int
+        How many iterations the run on this grid is planned to have; 0 if that is not known, and after loading.
     """
 
     iteration: int
@@ -138,6 +140,7 @@ class State(Fingerprinted):
     rho: float
     history: History
     image: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    planned: int = field(default=0, metadata={"fingerprinted": False})
 
     def __post_init__(self) -> None:
         check_number(self.rho, "State.rho", above=0)

@@ -18,10 +18,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from plugplay.pnp.driver import COARSE_TOLERANCE
+
 if TYPE_CHECKING:
     from plugplay.traits import Traits
 
-__all__ = ["SLACK", "is_known", "planned_iterations"]
+__all__ = ["NEARLY_EXACT", "SLACK", "is_known", "planned_iterations"]
 
 # What the change at the planned end may be, in units of the tolerance that the plan was made for.
 SLACK = 3.0
@@ -35,6 +37,7 @@ MISSING_RATIO, MISSING_POWER = 2.0, 0.43
 # ... where the image was decimated, by the factor, with a noise of 5/255 and with none, ...
 DECIMATED_RATIO, RATIO_PER_FACTOR, MIN_DECIMATED_RATIO = 2.4, 0.34, 0.7
 DECIMATED_NOISE, DECIMATED_POWER = 5 / 255, 0.2
+NEARLY_EXACT = 1.5 / 255
 # ... where the noise grows with the signal, and among photons.
 GROWING_RATIO, PHOTON_RATIO = 0.8, 0.85
 
@@ -52,7 +55,6 @@ def planned_iterations(
     gamma: float,
     tol: float,
     coarse: bool = False,
-    exact: bool = False,
     uniform: bool = True,
     min_sigma: float = 0.0,
 ) -> int:
@@ -69,9 +71,7 @@ def planned_iterations(
     tol : float
         The change per iteration that counts as rest.
     coarse : bool
-        Whether the run prepares another on a finer grid.
-    exact : bool
-        Whether there is next to no noise in decimated data.
+        Whether the run prepares another on a finer grid, so that more change counts as rest.
     uniform : bool
         Whether the noise is the same everywhere.
     min_sigma : float
@@ -85,12 +85,12 @@ def planned_iterations(
     15
     """
     fall = math.log(gamma) / 2
-    ratio = COARSE_RATIO if coarse else _ratio(traits, noise, exact, uniform)
+    ratio = COARSE_RATIO / COARSE_TOLERANCE if coarse else _ratio(traits, noise, uniform)
     last_sigma = max(tol / (ratio * fall), min_sigma)
     return max(round(math.log(first_sigma / last_sigma) / fall) + 1, 1)
 
 
-def _ratio(traits: Traits, noise: float, exact: bool, uniform: bool) -> float:
+def _ratio(traits: Traits, noise: float, uniform: bool) -> float:
     """Return delta / sigma where runs end, for each unit by which the logarithm of sigma falls in an iteration."""
     if traits.weight is not None:
         return PHOTON_RATIO
@@ -98,7 +98,7 @@ def _ratio(traits: Traits, noise: float, exact: bool, uniform: bool) -> float:
         return GROWING_RATIO
     if traits.decimation > 1:
         ratio = max(DECIMATED_RATIO - RATIO_PER_FACTOR * traits.decimation, MIN_DECIMATED_RATIO)
-        return ratio if exact else ratio * (DECIMATED_NOISE / noise) ** DECIMATED_POWER
+        return ratio if noise < NEARLY_EXACT else ratio * math.pow(DECIMATED_NOISE / noise, DECIMATED_POWER)
     if traits.pointwise and traits.unknowns_per_sample > 1:
-        return MISSING_RATIO * (USUAL_NOISE / noise) ** MISSING_POWER
-    return BLUR_RATIO * (USUAL_NOISE / noise) ** BLUR_POWER
+        return MISSING_RATIO * math.pow(USUAL_NOISE / noise, MISSING_POWER)
+    return BLUR_RATIO * math.pow(USUAL_NOISE / noise, BLUR_POWER)

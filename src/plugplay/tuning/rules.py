@@ -55,9 +55,8 @@ first sigmas, lambdas and thresholds change less than 0.05 dB there, and so does
 is not told, folded detail must not pass for it: see `plugplay.tuning.decimation`.
 
 **Tolerance.** 2e-3 instead of 1e-3 ends runs four iterations sooner: on seven photographs inpainting gains
-0.02 dB by it. 3e-3 is enough for plain deblurring, which loses 0.01 dB on average. Photons keep 1e-3. Where the schedule
-is chosen as well, the number of iterations that this usually takes is planned, and the tolerance is twice as large
-(`plugplay.tuning.length`).
+0.02 dB by it. 3e-3 is enough for plain deblurring, which loses 0.01 dB on average. Photons keep 1e-3. How many
+iterations that takes is planned for, and what is reported is three times as large: `plugplay.tuning.length`.
 
 **Half-quadratic splitting** has no multiplier that hands anything back: lambda is 0.23 s², and sigma falls from
 49/255 to s, evenly on a logarithmic scale, in a dozen iterations.
@@ -76,9 +75,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from plugplay.arrays.masks import share_inside
-from plugplay.pnp.driver import COARSE_TOLERANCE
 from plugplay.pnp.schedules import Constant, Monotone, Schedule
-from plugplay.tuning.length import SLACK, is_known, planned_iterations
+from plugplay.tuning.length import NEARLY_EXACT, SLACK, is_known, planned_iterations
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise, rho_after_denoising
 from plugplay.tuning.transmission import transmission
 
@@ -111,7 +109,6 @@ FINE_GAMMA, FINE_LAMBDA, FINE_FIRST_SIGMA = 1.6, 1.1, 1.25
 DECIMATED_GAMMA, GAMMA_PER_FACTOR = 1.87, 0.135
 DECIMATED_LAMBDA, LAMBDA_PER_FACTOR = 0.6, 0.025
 DECIMATED_FIRST_SIGMA = 0.28
-NEARLY_EXACT = 1.5 / 255
 TOLERANCE, BLUR_TOLERANCE, DECIMATED_TOLERANCE, PHOTON_TOLERANCE = 2e-3, 3e-3, 4e-3, 1e-3
 MAX_ITER = 40
 # Runs that converge do so near this multiple of the noise.
@@ -260,15 +257,13 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
     choice = Choice(lam, Monotone(lam / first_sigma**2, gamma), tol, limit, last_sigma=case.min_sigma)
     if not (case.planned and case.iteration == "admm" and is_known(traits)):
         return choice
-    coarse = case.grid == "coarse"
     count = planned_iterations(
         traits,
         floor,
         first_sigma=first_sigma,
         gamma=gamma,
-        tol=COARSE_TOLERANCE * tol if coarse else tol,
-        coarse=coarse,
-        exact=floor < NEARLY_EXACT,
+        tol=tol,
+        coarse=case.grid == "coarse",
         uniform=case.uniform,
         min_sigma=case.min_sigma,
     )
