@@ -109,11 +109,11 @@ def test_a_run_that_follows_one_on_a_coarse_grid_is_foretold_from_its_first_iter
     # As many seconds less as were spent, not those of the longest run that is allowed.
     np.testing.assert_allclose(-np.diff(left), 4.0, rtol=0.5)
     # On the coarse grid those of the full one are still to come.
-    state = replace(some, history=History.of(coarse[:6]), planned=8 if tol is None else 0)
+    state = replace(some, history=History.of(coarse[:4]), planned=8 if tol is None else 0)
     assert seconds_left(state, parameters) > left[0]
     if tol is None:
-        assert remaining_iterations(state, parameters) == 2 + parameters.min_iter
-        assert seconds_left(state, parameters) == pytest.approx(2 + 4 * parameters.min_iter, rel=0.2)
+        assert remaining_iterations(state, parameters) == 4 + parameters.min_iter
+        assert seconds_left(state, parameters) == pytest.approx(4 + 4 * parameters.min_iter, rel=0.2)
 
 
 def test_a_rerun_with_other_noise_is_foretold_by_its_own_length():

@@ -172,8 +172,8 @@ class State(Fingerprinted):
             if written == 1:
                 columns["level"] = np.zeros_like(columns["rho"])
             history = History(**{name: _read_only(_present(column, name)) for name, column in columns.items()})
-            arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
-            return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
+            x, v, u, image = (_read_only(stored[name]) for name in ("x", "v", "u", "image"))
+            return cls(int(stored["iteration"]), x, v, u, float(stored["rho"]), history, image)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a checkpoint written by State.save: {error}") from None
 
