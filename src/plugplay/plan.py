@@ -207,17 +207,10 @@ class Plan:
     def _following(self, case: Case, lam: float | None = None) -> Plan:
         """Return the plan with the lambda and the schedule that follow from another case, or from a lambda."""
         choice = choose(case, lam=lam)
-        chosen, loop = self.parameters.chosen, self._loop
-        more: dict[str, Any] = {
-            "schedule": choice.schedule if "schedule" in chosen else loop.schedule,
-            "tol": choice.tol if "tol" in chosen else loop.tol,
-            "min_iter": choice.min_iter,
-        }
-        return replace(
-            self,
-            parameters=replace(self.parameters, lam=choice.lam / self._conversion.scale.gain**2, **more),
-            _loop=replace(loop, lam=choice.lam, **more),
-        )
+        free = [name for name in ("schedule", "tol") if name in self.parameters.chosen]
+        more = {name: getattr(choice, name) for name in (*free, "min_iter")}
+        shown = replace(self.parameters, lam=choice.lam / self._conversion.scale.gain**2, **more)
+        return replace(self, parameters=shown, _loop=replace(self._loop, lam=choice.lam, **more))
 
     def _rehearsed(self, y: FloatArray, model: Model, alone: Denoiser) -> Plan:
         """Return the plan with the lambda that a rehearsal speaks for, which is too small for more than one thread."""

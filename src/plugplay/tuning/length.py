@@ -33,9 +33,9 @@ BLUR_RATIO, BLUR_POWER = 1.25, 0.32
 # ... on a grid that prepares another, ...
 COARSE_RATIO = 2.3
 # ... where pixels are missing, ...
-MISSING_RATIO, MISSING_POWER = 2.0, 0.43
+MISSING_RATIO, MISSING_POWER = 2.1, 0.35
 # ... where the image was decimated, by the factor, with a noise of 5/255 and with none, ...
-DECIMATED_RATIO, RATIO_PER_FACTOR, MIN_DECIMATED_RATIO = 2.4, 0.34, 0.7
+DECIMATED_RATIO, RATIO_PER_FACTOR, MIN_DECIMATED_RATIO = 2.4, 0.3, 0.7
 DECIMATED_NOISE, DECIMATED_POWER = 5 / 255, 0.2
 NEARLY_EXACT = 1.5 / 255
 # ... where the noise grows with the signal, and among photons.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plugplay.arrays.checks import FloatArray, check_choice, check_integer, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
-from plugplay.denoisers.bm3d.efforts import Call, Grid, effort
+from plugplay.denoisers.bm3d.efforts import Call, effort, grid_of
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.memory import Memory
 from plugplay.denoisers.bm3d.pipeline import Progress
@@ -256,11 +256,11 @@ class BM3D:
         [2.2, 1.0, 1.0, 2.2]
         """
         memory, found = Memory(1), []
+        decimated = self.sparse_above is not None and self.third_below is not None
         for sigma in sigmas:
-            profile = self._profile(sigma, in_session=True)
-            memory.groups_for(sigma, profile)
-            call = Call(self._grid(sigma), memory.searches, self._has_third(sigma), profile.local)
-            found.append(effort(call, colour=colour))
+            memory.groups_for(sigma, profile := self._profile(sigma, in_session=True))
+            grid = grid_of(decimated, sparse=self._is_sparse(sigma), between=self._is_between(sigma))
+            found.append(effort(Call(grid, memory.searches, self._has_third(sigma), profile.local), colour=colour))
         return found
 
     def session(self, progress: Progress | None = None) -> Denoiser:
@@ -342,13 +342,6 @@ class BM3D:
         if self.sparse_above is None or self.third_below is not None:
             return False
         return LATE * self.sparse_above < sigma <= self.sparse_above
-
-    def _grid(self, sigma: float) -> Grid:
-        if self.sparse_above is None:
-            return "usual"
-        if self.third_below is not None:
-            return "decimated sparse" if self._is_sparse(sigma) else "decimated"
-        return "sparse" if self._is_sparse(sigma) else "between" if self._is_between(sigma) else "usual"
 
     def _has_third(self, sigma: float) -> bool:
         return self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Call", "Grid", "effort"]
+__all__ = ["Call", "effort", "grid_of"]
 
 Grid: TypeAlias = Literal["usual", "sparse", "between", "decimated", "decimated sparse"]
 
@@ -45,6 +45,13 @@ GRIDS: dict[Grid, tuple[float, float]] = {
 }
 # What is added, as a share of that: in gray images and in colour.
 SEARCH, SPARSE_SEARCH, THIRD, LOCAL = (1.2, 0.5), (0.4, 0.2), (1.1, 0.42), (0.15, 0.1)
+
+
+def grid_of(decimated: bool, *, sparse: bool, between: bool) -> Grid:
+    """Return the name of a grid, by what `BM3D` knows about a call."""
+    if decimated:
+        return "decimated sparse" if sparse else "decimated"
+    return "sparse" if sparse else "between" if between else "usual"
 
 
 def effort(call: Call, *, colour: bool) -> float:
