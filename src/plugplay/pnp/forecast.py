@@ -44,7 +44,7 @@ MIN_FALL = 1e-6
 # What an iteration takes beside the denoiser, relative to a call of it.
 MODEL_WORK = 0.1
 # What looking at the result takes, in the same units.
-LAST_WORK = 1.2
+LAST_WORK = 1.0
 # Of a planned run, what delta is now does not count before so many iterations are left.
 SURE = 3
 # What delta is now counts for half when it is so many powers of e above the tolerance.
@@ -63,9 +63,10 @@ def seconds_left(state: State, parameters: Parameters) -> float:
     work = _work([*sigma, *(sigma[-1] * fall**k for k in range(1, math.ceil(left) + 1))], parameters, colour)
     done = len(sigma)
     unit = _unit(seconds, work[:done])
-    if done == 1 and len(history) > 1:  # the first iteration on a grid has to set things up
+    if done <= RECENT and len(history) > done:  # the first iterations on a grid tell less than those on the one before
         before = history.at_level(level + 1)
-        unit = COARSE_FACTOR**2 * _unit(before.seconds.tolist(), _work(before.sigma.tolist(), parameters, colour))
+        coarse = COARSE_FACTOR**2 * _unit(before.seconds.tolist(), _work(before.sigma.tolist(), parameters, colour))
+        unit = coarse + (unit - coarse) * (done - 1) / RECENT
     rest = math.fsum(work[done:]) - (math.ceil(left) - left) * work[-1]
     if level > 0:  # both grids begin with about the same sigma
         count = math.ceil(_full_length(sigma[0], parameters))

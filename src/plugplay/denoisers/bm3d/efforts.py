@@ -40,7 +40,7 @@ GRIDS: dict[Grid, tuple[float, float]] = {
     "usual": (1.0, 1.0),
     "sparse": (1.3, 1.3),
     "between": (1.4, 1.2),
-    "decimated": (1.05, 1.05),
+    "decimated": (1.15, 1.05),
     "decimated sparse": (1.3, 1.3),
 }
 # What is added, as a share of that: in gray images and in colour.
