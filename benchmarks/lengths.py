@@ -1,6 +1,6 @@
 """What it costs to know beforehand how long a run is.
 
-    python benchmarks/lengths.py                                     18 images, half an hour with one thread
+    python benchmarks/lengths.py                                     18 images, ten minutes with one thread
     python benchmarks/lengths.py --images camera moon --size 128 --denoiser tv
 
 Automatic runs have a planned number of iterations (`plugplay.tuning.length`). Every problem is restored far beyond it,
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from photographs import SOURCES, available, crop
 
 import plugplay as pp
-from plugplay.pnp.forecast import iterations_left
+from plugplay.pnp.forecast import iterations_left, last_ratio
 from plugplay.pnp.results import Parameters
 from plugplay.pnp.state import History
 from plugplay.tuning.length import SLACK
@@ -104,7 +104,8 @@ def _right(course: History, length: int, used: Parameters, tol: float, min_iter:
     found = []
     for done in range(FIRST, length):
         delta, sigma = course.delta[:done].tolist(), course.sigma[:done].tolist()
-        left = iterations_left(delta, sigma, tol=tol, max_iter=used.max_iter, min_iter=min_iter)
+        ratio = last_ratio(course)
+        left = iterations_left(delta, sigma, tol=tol, max_iter=used.max_iter, min_iter=min_iter, ratio=ratio)
         found.append(abs(left - (length - done)) <= max(MAX_ERROR * (length - done), 1))
     return tuple(found)
 

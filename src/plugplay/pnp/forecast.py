@@ -11,7 +11,14 @@ the data and 2.6 without. The forecast goes from one to the other.
 beforehand (``efforts``, see `plugplay.denoisers.base`). The last iterations tell how long a unit of that work takes.
 
 A run that begins on a coarser grid (`plugplay.levels`) is foretold in two parts: an iteration with four times as many
-pixels takes four times as long.
+pixels takes four times as long. A run that is done again with other noise (`plugplay.tuning.watch`) cannot be foreseen;
+it has a forecast of its own, and says that it is another.
+
+From the fourth iteration on, the iterations left are right within 30 % or one iteration in all cases of deblurring,
+super-resolution and filling holes (``python benchmarks/lengths.py``: 18 images, of which six had no say, and 20
+problems). Where runs end at a tolerance it is 85, 78 and 70 % of cases on these six, and 83, 88 and 66 % on the others.
+The seconds left were 0.73 to 1.25 of the true ones while more than one was left (``python benchmarks/progress.py
+--cpu``: ten restorations of half a megapixel).
 """
 
 from __future__ import annotations
@@ -27,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plugplay.pnp.results import Parameters
-    from plugplay.pnp.state import State
+    from plugplay.pnp.state import History, State
 
-__all__ = ["iterations_left", "remaining_iterations", "seconds_left"]
+__all__ = ["iterations_left", "last_ratio", "remaining_iterations", "seconds_left"]
 
 # delta / sigma where runs end, for each unit by which the logarithm of sigma falls in an iteration: with noise in the
 # data, without, and on a coarse grid.
@@ -43,7 +50,7 @@ RECENT = 5
 MIN_FALL = 1e-6
 # What an iteration takes beside the denoiser, relative to a call of it.
 MODEL_WORK = 0.1
-# What looking at the result takes, in the same units.
+# What looking at the result takes, in the same units: none where holes are filled, and two after a deblurring.
 LAST_WORK = 1.0
 # Of a planned run, what delta is now does not count before so many iterations are left.
 SURE = 3
@@ -136,14 +143,15 @@ def _left_here(state: State, parameters: Parameters) -> float:
     delta, sigma = here.delta.tolist(), here.sigma.tolist()
     if len(sigma) == 1 and len(history) > 1 and not state.planned:  # its delta tells nothing
         return max(_full_length(sigma[0], parameters) - 1.0, 0.0)
-    tol, ratio = parameters.tol, _last_ratio(state)
+    tol, ratio = parameters.tol, last_ratio(history)
     if level > 0:
         tol, ratio = COARSE_TOLERANCE * tol, COARSE_LAST_RATIO
     return iterations_left(delta, sigma, tol=tol, max_iter=parameters.max_iter, min_iter=state.planned, ratio=ratio)
 
 
-def _last_ratio(state: State) -> float:
-    exact = math.sqrt(state.history.rho[-1]) * state.history.sigma[-1] < EXACT
+def last_ratio(history: History) -> float:
+    """Return delta / sigma where runs with a given tolerance end, for each unit by which log sigma falls."""
+    exact = math.sqrt(history.rho[-1]) * history.sigma[-1] < EXACT
     return EXACT_LAST_RATIO if exact else LAST_RATIO
 
 

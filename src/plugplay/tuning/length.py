@@ -4,13 +4,27 @@ A run ends when delta, the change per iteration, is at most the tolerance. Near 
 
 .. math:: \delta \approx c\, a\, \sigma,
 
-with a the fall of the logarithm of sigma in an iteration. The ratio c is a property of the problem more than of the
-image: it is larger where much is missing and less with noise, and images change by one to two iterations when delta
-is small enough. Nothing is gained by waiting for that moment: PSNR hardly changes there. So the rules plan a run by the
-usual ratio, and it has as many iterations as that takes. It goes on if the change is still more than `SLACK` times the
-tolerance then, which happens in one run of twenty, and that multiple is the tolerance that is reported.
+with a the fall of the logarithm of sigma in an iteration. The ratio c depends on the problem more than on the image,
+which decides about one to three iterations more or less. Nothing is gained by leaving that to it: PSNR hardly changes
+there. So a run has as many iterations as the usual ratio takes, and it goes on only if the change is then still more
+than `SLACK` times what the plan was made for. That is rare, and this multiple is the tolerance that is reported. The
+number is known before the first iteration, and with it the time that is left (`plugplay.pnp.forecast`).
 
-The number is known from the beginning, and with it the time that is left (`plugplay.pnp.forecast`).
+``python benchmarks/lengths.py`` compares with runs that end where the change per iteration is small enough; 18 images,
+20 problems each. The ratios were found on twelve of them (camera, gravel, motorcycle, brick, grass, coins, page,
+coffee, chelsea, nuthatch, bridge, dragonfly):
+
+================  ==========  =====================  ====================
+problem           iterations  PSNR, twelve images    PSNR, six that check
+================  ==========  =====================  ====================
+deblurring        -1 %        +0.00 (-0.02, +0.02)   +0.01 (-0.03, +0.14)
+super-resolution  +4 %        -0.01 (-0.24, +0.16)   +0.03 (-0.18, +0.94)
+holes             -2 %        +0.01 (-0.04, +0.30)   +0.07 (-0.06, +0.57)
+================  ==========  =====================  ====================
+
+Of the 360 runs 10 lost more than 0.05 dB and 24 gained more. Most of what is lost is lost by decimated data without
+noise in which folded detail passes for noise (`plugplay.tuning.decimation`). With total variation instead of BM3D the
+change is +0.01 dB on average (48 runs).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """About how long the calls of a session take, relative to each other: what the time that is left follows from.
 
-Processor seconds of whole iterations, one thread, 18 images of 156 x 156 pixels (`benchmarks/photographs.py`), medians.
-Searches are known beforehand: `plugplay.denoisers.bm3d.memory` has its rules.
+Medians of the processor's seconds for whole iterations with one thread, in restorations of 18 images of 156 x 156 pixels
+(`benchmarks/photographs.py`). When groups are searched for is known beforehand: `plugplay.denoisers.bm3d.memory`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Call:
     local: bool = False
 
 
-# Calls that do nothing else. A deblurring takes more of the time with a large sigma than its denoiser does: the model's
-# steps are counted here.
+# Calls with two stages and remembered groups, in gray images and in colour. The model's step of a deblurring takes longer
+# while sigma is large, which is counted here.
 GRIDS: dict[Grid, tuple[float, float]] = {
     "usual": (1.0, 1.0),
     "sparse": (1.3, 1.3),
@@ -43,7 +43,7 @@ GRIDS: dict[Grid, tuple[float, float]] = {
     "decimated": (1.15, 1.05),
     "decimated sparse": (1.3, 1.3),
 }
-# What is added, as a share of that: in gray images and in colour.
+# What a search and further stages add, as a share of that.
 SEARCH, SPARSE_SEARCH, THIRD, LOCAL = (1.2, 0.5), (0.4, 0.2), (1.1, 0.42), (0.15, 0.1)
 
 
