@@ -1,7 +1,7 @@
 """About how long the calls of a session take, relative to each other: what the time that is left follows from.
 
-Medians of the processor's seconds for whole iterations with one thread, in restorations of 18 images of 156 x 156 pixels
-(`benchmarks/photographs.py`). When groups are searched for is known beforehand: `plugplay.denoisers.bm3d.memory`.
+Medians of the processor's seconds for whole iterations with one thread, in restorations of 18 images of 156 x 156
+pixels (`benchmarks/photographs.py`). When groups are searched for is known beforehand: `plugplay.denoisers.bm3d.memory`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Call:
     local: bool = False
 
 
-# Calls with two stages and remembered groups, in gray images and in colour. The model's step of a deblurring takes longer
-# while sigma is large, which is counted here.
+# Calls with two stages and remembered groups, in gray images and in colour. The model's step of a deblurring takes
+# longer while sigma is large, which is counted here.
 GRIDS: dict[Grid, tuple[float, float]] = {
     "usual": (1.0, 1.0),
     "sparse": (1.3, 1.3),
