@@ -1,7 +1,8 @@
 """About how long the calls of a session take, relative to each other: what the time that is left follows from.
 
 Medians of the processor's seconds for whole iterations with one thread, in restorations of 18 images of 156 x 156
-pixels (`benchmarks/photographs.py`). When groups are searched for is known beforehand: `plugplay.denoisers.bm3d.memory`.
+pixels (`benchmarks/photographs.py`). When groups are searched for is known beforehand, by the rules of
+`plugplay.denoisers.bm3d.memory`.
 """
 
 from __future__ import annotations
