@@ -49,13 +49,15 @@ def main() -> int:
     parser.add_argument("--colours", nargs="+", choices=COLOURS, default=COLOURS)
     parser.add_argument("--until", type=float, default=1.0, help="seconds before the end that no longer count")
     parser.add_argument("--cpu", action="store_true", help="count the processor's seconds, with one thread")
+    parser.add_argument("--others", action="store_true", help="moon and coffee instead of camera and astronaut")
     parser.add_argument("--details", action="store_true", help="print every forecast")
     options = parser.parse_args()
     worst = 0.0
     print(f"{'':21s} {'seconds':>8s} {'iterations':>10s} {'compared':>8s} {'told / true':>14s}")
     for task in options.tasks:
         for colour in options.colours:
-            seconds, told = forecasts(task, image(options.megapixels, colour == "colour"), options.cpu)
+            clean = image(options.megapixels, colour == "colour", options.others)
+            seconds, told = forecasts(task, clean, options.cpu)
             compared = [one for one in told if one.iteration >= FIRST and seconds - one.at > options.until]
             ratios = [one.left / (seconds - one.at) for one in compared]
             worst = max([worst, *(abs(ratio - 1) for ratio in ratios)])
@@ -68,12 +70,12 @@ def main() -> int:
     return int(worst > MAX_ERROR)
 
 
-def image(megapixels: float, colour: bool) -> NDArray[np.float32]:
+def image(megapixels: float, colour: bool, other: bool = False) -> NDArray[np.float32]:
     """Return a photograph of about this size, on [0, 1]."""
-    source = skimage.data.astronaut() if colour else skimage.data.camera()
+    names = ("moon", "coffee") if other else ("camera", "astronaut")
+    source = getattr(skimage.data, names[colour])()
     side = 4 * round((megapixels * 1e6) ** 0.5 / 4)
-    more = max(0, side - source.shape[0])
-    widths = [(0, more), (0, more)] + [(0, 0)] * (source.ndim - 2)
+    widths = [(0, max(0, side - n)) for n in source.shape[:2]] + [(0, 0)] * (source.ndim - 2)
     return np.pad(source, widths, mode="symmetric")[:side, :side].astype(np.float32) / np.float32(255)
 
 
