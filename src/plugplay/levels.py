@@ -116,7 +116,12 @@ class Coarse:
         own = replace(case, traits=self.traits, noise=case.noise / FACTOR ** (len(self.frame) / 2), grid="coarse")
         choice = choose(own)
         return full.coarser(
-            self.data_term, lam=choice.lam, schedule=choice.schedule, start=start, enlarge=self.enlarged
+            self.data_term,
+            lam=choice.lam,
+            schedule=choice.schedule,
+            start=start,
+            enlarge=self.enlarged,
+            min_iter=choice.min_iter,
         )
 
     def hand_over(self, before: Driver, full: Driver) -> None:

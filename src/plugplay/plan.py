@@ -207,12 +207,10 @@ class Plan:
     def _following(self, case: Case, lam: float | None = None) -> Plan:
         """Return the plan with the lambda and the schedule that follow from another case, or from a lambda."""
         choice = choose(case, lam=lam)
-        schedule = choice.schedule if "schedule" in self.parameters.chosen else self._loop.schedule
-        return replace(
-            self,
-            parameters=replace(self.parameters, lam=choice.lam / self._conversion.scale.gain**2, schedule=schedule),
-            _loop=replace(self._loop, lam=choice.lam, schedule=schedule),
-        )
+        free = [name for name in ("schedule", "tol") if name in self.parameters.chosen]
+        more = {name: getattr(choice, name) for name in (*free, "min_iter")}
+        shown = replace(self.parameters, lam=choice.lam / self._conversion.scale.gain**2, **more)
+        return replace(self, parameters=shown, _loop=replace(self._loop, lam=choice.lam, **more))
 
     def _rehearsed(self, y: FloatArray, model: Model, alone: Denoiser) -> Plan:
         """Return the plan with the lambda that a rehearsal speaks for, which is too small for more than one thread."""
@@ -356,6 +354,7 @@ def prepare(
         min_sigma=min_sigma_of(method),
         grid="fine" if large else "only",
         uniform=isinstance(described, float),
+        planned=schedule is None and tol is None,
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0
@@ -371,6 +370,7 @@ def prepare(
         clip=posing.clip_of(clip, choice.clip, scale, unit, data_term),
         iteration=way.name,
         last_sigma=choice.last_sigma,
+        min_iter=choice.min_iter,
     )
     wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     parameters = posing.described(

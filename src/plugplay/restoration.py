@@ -93,7 +93,8 @@ def restore(
         is ``"admm"``; the others are half-quadratic splitting, proximal gradient descent, its accelerated form, and
         regularisation by denoising. An object with ``init``, ``step`` and ``image`` is an iteration of your own.
     tol, max_iter : optional
-        When to stop: at a change per iteration of at most `tol`, or after `max_iter` iterations.
+        When to stop: at a change per iteration of at most `tol`, or after `max_iter` iterations. If neither `tol` nor
+        `schedule` is given, the number of iterations is planned, and ``parameters.min_iter`` tells it.
     start : array or State, optional
         The first guess, like `reference`, or the state of an earlier run to continue.
     clip : (float, float), "auto" or None

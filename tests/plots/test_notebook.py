@@ -9,6 +9,7 @@ import types
 import numpy as np
 import pytest
 from PIL import Image
+from skimage import data
 
 import plugplay as pp
 
@@ -155,3 +156,13 @@ def test_save_enlarged_without_like_and_refused(tmp_path):
     with pytest.raises(pp.io.ImageFileError, match="whole factor"):
         large.save(tmp_path / "no.png", like=tmp_path / "other.png")
     assert not (tmp_path / "no.png").exists()
+
+
+def test_progress_tells_that_a_run_is_repeated(notebook):
+    """More noise than was told: the first run shows it, and another follows."""
+    model = pp.models.Deblurring(pp.kernels.box(5))
+    y = model.simulate(data.camera()[100:148, 200:248] / 255, noise=0.02, rng=0)
+    pp.restore(y, model, denoiser="tv", noise=0.01, callback=pp.ProgressBar())
+    first = next(number for number, text in enumerate(notebook) if "again with other noise, iteration 1," in text)
+    assert first > 5
+    assert all("again with other noise" in text for text in notebook[first:-1])

@@ -52,6 +52,7 @@ class Display:
         self._figures = "" if first == 0 else f"resuming after iteration {first}"
         self._spoke = self._began = time.monotonic()
         self._level = 0
+        self._again = False
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -82,6 +83,7 @@ class Display:
 
     def update(self, state: State) -> None:
         """Show where the restoration stands after an iteration."""
+        self._again = self._again or state.iteration <= self._done
         self._done = state.iteration
         if self._quiet:
             return
@@ -90,13 +92,15 @@ class Display:
         if self._single:
             self._show(f"denoised with sigma {state.history.sigma[-1]:.4f}", share=1.0)
             return
-        spent, left = float(state.history.seconds.sum()), seconds_left(state.history, self._parameters)
+        spent, left = float(state.history.seconds.sum()), seconds_left(state, self._parameters)
         if state.iteration >= MIN_ITERATIONS:
             figures += f", about {duration(left)} left"
         self._show(figures, share=spent / (spent + left) if spent + left > 0 else 1.0)
 
     def _iteration(self, number: int) -> str:
-        return f"iteration {number}" if self._level == 0 else f"iteration {number} at half resolution"
+        # What a run shows about the noise may call for another, which nobody can foresee.
+        again = "again with other noise, " if self._again else ""
+        return f"{again}iteration {number}" + (" at half resolution" if self._level else "")
 
     def _left_within(self, done: float) -> str:
         """Say how long the only call of a denoiser will still take, once it has been at work for a while."""

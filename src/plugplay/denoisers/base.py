@@ -15,6 +15,9 @@ A denoiser is immutable and may be called from several threads. These members ar
     a call is cancelled. A ``session()`` without the argument is accepted as well.
 ``min_sigma : float``
     The noise level, on the scale [0, 1], below which the denoiser no longer improves an image; 0 if absent.
+``efforts(sigmas, *, colour) -> list of float``
+    Return about how long the calls of a session with these sigmas take, relative to each other, on gray images or in
+    colour; the time that is left is foretold by it. Without it, all calls count alike.
 ``spatial_ndims : tuple of int``
     The numbers of spatial axes it can be prepared for; ``(2,)`` if absent. A denoiser that lists 3 gets volumes
     ``(D, H, W)`` and ``(D, H, W, C)`` after `prepared` has told it so, since ``(D, H, W)`` looks like ``(H, W, C)``.
@@ -26,7 +29,7 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any, ClassVar, Protocol, TypeAlias, cast, runtime_checkable
@@ -45,7 +48,7 @@ __all__ = [
     "SessionDenoiser",
     "available",
     "check_picklable",
-    "effort_of",
+    "efforts_of",
     "get",
     "min_sigma_of",
     "name_of",
@@ -150,10 +153,16 @@ def spatial_ndims_of(denoiser: object) -> tuple[int, ...]:
     return tuple(getattr(denoiser, "spatial_ndims", (2,)))
 
 
-def effort_of(denoiser: object, sigma: float) -> float:
-    """Return how long a call with this sigma takes, relative to others; 1 if the denoiser does not tell."""
-    own = getattr(denoiser, "effort", None)
-    return 1.0 if own is None else float(own(sigma))
+def efforts_of(denoiser: object, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:
+    """Return about how long the calls of a session take, relative to each other; all alike if it does not tell.
+
+    Examples
+    --------
+    >>> efforts_of(min, [0.2, 0.1])
+    [1.0, 1.0]
+    """
+    own = getattr(denoiser, "efforts", None)
+    return [1.0] * len(sigmas) if own is None else list(map(float, own(sigmas, colour=colour)))
 
 
 def check_picklable(denoiser: object, problem: str) -> None:
@@ -225,6 +234,9 @@ class _InParts:
     @property
     def min_sigma(self) -> float:
         return min_sigma_of(self.denoiser)
+
+    def efforts(self, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:
+        return efforts_of(self.denoiser, sigmas, colour=colour)
 
     def cuts(self, image: FloatArray) -> list[list[Cut]]:
         """Return the indices of the parts; those of each pass cover the image once."""
@@ -302,6 +314,9 @@ class _PerChannel(_InParts):
         inner = _fitted(self.denoiser, traits, workers)
         ndim = traits.spatial_ndim if traits.spatial_ndim in spatial_ndims_of(inner) else 2
         return replace(self, denoiser=inner, spatial_ndim=ndim)
+
+    def efforts(self, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:  # noqa: ARG002 - one by one
+        return efforts_of(self.denoiser, sigmas)
 
     def cuts(self, image: FloatArray) -> list[list[Cut]]:
         return [[()] if image.ndim == self.spatial_ndim else [(..., channel) for channel in range(image.shape[-1])]]

@@ -46,25 +46,28 @@ class ProgressBar:
     def __init__(self, parameters: Parameters | None = None) -> None:
         self._parameters = parameters
         self._spoke, self._iteration, self._share = 0.0, 0, 0.0
+        self._again = False
         self._screen = _screen()
 
     def begin(self, parameters: Parameters) -> None:
         """Start anew, for a run with these parameters."""
         self._parameters, self._iteration, self._share, self._spoke = parameters, 0, 0.0, 0.0
+        self._again = False
 
     def __call__(self, state: State) -> None:
         """Show where the restoration stands after an iteration."""
+        self._again = self._again or state.iteration <= self._iteration
         self._iteration = state.iteration
-        text = f"iteration {state.iteration}, sigma {state.history.sigma[-1]:.4f}"
+        text = f"{self._number(state.iteration)}, sigma {state.history.sigma[-1]:.4f}"
         if self._parameters is not None:
-            spent, left = float(state.history.seconds.sum()), seconds_left(state.history, self._parameters)
+            spent, left = float(state.history.seconds.sum()), seconds_left(state, self._parameters)
             self._share = spent / (spent + left) if spent + left > 0 else 1.0
             text += f", about {left:.0f} s left" if left >= 1 else ""
         self._show(text)
 
     def share(self, done: float) -> None:
         """Show how much of a denoiser's call is done; for ``plan.run(progress=...)``."""
-        self._show(f"iteration {self._iteration + 1}, {100 * done:.0f} %")
+        self._show(f"{self._number(self._iteration + 1)}, {100 * done:.0f} %")
 
     def end(self) -> None:
         """Show that it is over."""
@@ -81,6 +84,10 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.end()
+
+    def _number(self, iteration: int) -> str:
+        # What a run shows about the noise may call for another, which nobody can foresee.
+        return f"again with other noise, iteration {iteration}" if self._again else f"iteration {iteration}"
 
     def _show(self, text: str) -> None:
         now = time.monotonic()

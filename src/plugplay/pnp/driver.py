@@ -102,11 +102,12 @@ class Driver:
         schedule: Schedule,
         start: FloatArray | State | None,
         enlarge: Callable[[FloatArray], FloatArray],
+        min_iter: int = 0,
         max_iter: int | None = None,
     ) -> Driver:
         """Return a run on a grid one level coarser, with the same denoiser; `enlarge` brings its images to this one.
 
-        It has as many iterations as this one, unless `max_iter` is given.
+        It has at least `min_iter` iterations, and at most as many as this one, unless `max_iter` is given.
         """
         quality, own = self._quality, self._parameters
         limit = own.max_iter if max_iter is None else max_iter
@@ -114,7 +115,7 @@ class Driver:
             data_term,
             self._denoiser,
             self._iteration,
-            replace(own, lam=lam, schedule=schedule, tol=COARSE_TOLERANCE * own.tol, max_iter=limit),
+            replace(own, lam=lam, schedule=schedule, tol=COARSE_TOLERANCE * own.tol, min_iter=min_iter, max_iter=limit),
             start=start,
             quality=None if quality is None else lambda image: quality(enlarge(image)),
             rtol=self._rtol,
@@ -168,12 +169,12 @@ class Driver:
             return Status.STOPPED
         parameters = self._parameters
         last = self._last(figures)
-        if last is not None and _settled(last, parameters):
+        done = self.state.iteration - sum(row.level != self._level for row in figures)
+        if last is not None and done >= parameters.min_iter and _settled(last, parameters):
             return Status.CONVERGED
         if last is not None and self._problem.sigma(self.state.rho) < parameters.last_sigma:
             return Status.FINISHED
-        elsewhere = sum(row.level != self._level for row in figures)
-        return Status.MAX_ITERATIONS if self.state.iteration - elsewhere >= parameters.max_iter else None
+        return Status.MAX_ITERATIONS if done >= parameters.max_iter else None
 
     def _last(self, figures: list[Figures]) -> Figures | None:
         """Return the figures of the last iteration on this grid."""
@@ -228,10 +229,10 @@ class Driver:
         return self._iteration.init(first, check_number(schedule.rho0, "schedule.rho0", above=0))
 
     def _shown(self, state: State) -> State:
-        """Return the state with the image that it shows, which cannot be written to."""
+        """Return the state with the image that it shows, which cannot be written to, and the planned length."""
         image = self.data_term.crop(self._iteration.image(state)).view()
         image.setflags(write=False)
-        return replace(state, image=image)
+        return replace(state, image=image, planned=self._parameters.min_iter)
 
 
 class _CheckedDenoiser:

@@ -76,6 +76,9 @@ class Parameters:
         How a pass combines the model's step and the denoiser's: ``"admm"`` is the paper's Algorithm 1.
     last_sigma : float
         The run ends before sigma falls below this level.
+    min_iter : int
+        The iterations before which the tolerance does not count. Where schedule and tolerance are chosen, this is the
+        length of the run, unless the iterates have not settled by then.
     working_range : (float, float), optional
         The values of the input that the denoiser sees as 0 and 1.
     transfer : str
@@ -97,6 +100,7 @@ class Parameters:
     tune: str | None = None
     iteration: str = "admm"
     last_sigma: float = 0.0
+    min_iter: int = 0
     working_range: tuple[float, float] | None = None
     transfer: str = "linear"
     prepared: object = field(default=None, metadata={"fingerprinted": False}, compare=False)

@@ -129,6 +129,8 @@ class State(Fingerprinted):
         All iterations so far.
     image : array
         The restored image as it is now: the part of v that lies in the frame. Empty after loading.
+    planned : int
+        How many iterations the run on this grid is planned to have; 0 if that is not known, and after loading.
     """
 
     iteration: int
@@ -138,6 +140,7 @@ class State(Fingerprinted):
     rho: float
     history: History
     image: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    planned: int = field(default=0, metadata={"fingerprinted": False})
 
     def __post_init__(self) -> None:
         check_number(self.rho, "State.rho", above=0)
@@ -169,8 +172,8 @@ class State(Fingerprinted):
             if written == 1:
                 columns["level"] = np.zeros_like(columns["rho"])
             history = History(**{name: _read_only(_present(column, name)) for name, column in columns.items()})
-            arrays = {name: _read_only(stored[name]) for name in ("x", "v", "u", "image")}
-            return cls(iteration=int(stored["iteration"]), rho=float(stored["rho"]), history=history, **arrays)
+            x, v, u, image = (_read_only(stored[name]) for name in ("x", "v", "u", "image"))
+            return cls(int(stored["iteration"]), x, v, u, float(stored["rho"]), history, image)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a checkpoint written by State.save: {error}") from None
 

@@ -211,5 +211,7 @@ def _coarse_iterations(results: list[Result]) -> int:
         # A patch that has come to rest stays there.
         moves = [np.pad(getattr(history, name), (0, longest - len(history)), mode="edge") for history in histories]
         delta += np.sqrt(np.mean(np.square(moves), axis=0))
-    at_rest = np.flatnonzero(delta <= COARSE_TOLERANCE * results[0].parameters.tol)
-    return int(at_rest[0]) + 1 if at_rest.size else longest
+    # None ends sooner than the rules plan for it.
+    first = min(map(len, histories))
+    at_rest = np.flatnonzero(delta[first - 1 :] <= COARSE_TOLERANCE * results[0].parameters.tol)
+    return first + int(at_rest[0]) if at_rest.size else longest

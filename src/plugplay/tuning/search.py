@@ -60,9 +60,9 @@ class LambdaSearch:
             term = self.model.data_term(y)
             trial = replace(parameters, lam=lam, schedule=choose(self.case, lam=lam).schedule)
             driver = Driver(term, parameters.prepared, iteration, trial)  # type: ignore[arg-type]
-            limit = max(trial.max_iter, 1)
+            limit = max(trial.min_iter or trial.max_iter, 1)
             for state in driver.states():
-                tell(state.iteration / limit)
+                tell(min(state.iteration / limit, 1.0))
             done += 1
             residual = residual_of(term, iteration.image(driver.state))
             if residual is None:

@@ -194,7 +194,8 @@ class JobQueue:
     async def _run(self, job: Job) -> None:
         def hear(progress: Progress) -> None:
             figures = progress.figures
-            if figures["page"] != job.progress.get("page"):
+            before = job.progress
+            if figures["page"] != before.get("page") or figures["iteration"] <= before["iteration"]:
                 job.curve = []
             job.progress = figures
             job.curve.append((figures["sigma"], figures["delta"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import plugplay as pp
 from plugplay import io
 from plugplay.arrays import records
 from plugplay.arrays.scale import nominal_range
+from plugplay.pnp.forecast import remaining_iterations, seconds_left
 from plugplay.web.preview import estimated_noise, restored_crop
 from plugplay.web.rendering import png, screen_image
 from plugplay.web.restoring import Problem, blamed
@@ -23,16 +23,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plugplay.pnp.results import Result
-    from plugplay.pnp.state import History
+    from plugplay.pnp.results import Parameters, Result
+    from plugplay.pnp.state import State
     from plugplay.web.messages import Preview, Restore
 
-__all__ = ["iterations_left", "plain", "preview", "restore"]
+__all__ = ["plain", "preview", "restore"]
 
 PREVIEW_SECONDS = 0.5
 PREVIEW_SIDE = 1024
-# Changes of the last iterations tell how fast the loop settles.
-_TREND = 6
 
 
 def restore(
@@ -50,6 +48,7 @@ def restore(
         with blamed("kind"):
             plan = problem.plan(page)
         states = plan.iterate(progress=check)
+        done, again = 0, False
         while True:
             try:
                 state = next(states)
@@ -61,7 +60,8 @@ def restore(
             if time.monotonic() - previewed >= PREVIEW_SECONDS:
                 rendered = png(_on_screen(problem, plan.image(state), request.shown, PREVIEW_SIDE))
                 previewed = time.monotonic()
-            tell(_figures(state.history, plan.parameters.tol, plan.parameters.max_iter, page, count), rendered)
+            done, again = state.iteration, again or state.iteration <= done
+            tell({**_figures(state, plan.parameters, page, count), "again": again}, rendered)
         check(0.0)
     image = problem.restored([result.image for result in results])
     with problem.kept_warnings():
@@ -92,27 +92,6 @@ def preview(
     return png(_on_screen(problem, pixels, request.shown, PREVIEW_SIDE)), box
 
 
-def iterations_left(history: History, tol: float, max_iter: int) -> int:
-    """Estimate how many iterations are to come, from how fast the changes have been getting smaller.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from types import SimpleNamespace
-    >>> iterations_left(SimpleNamespace(delta=0.5 ** np.arange(5.0)), tol=2.0**-10, max_iter=100)
-    6
-    """
-    done = len(history.delta)
-    limit = max(0, max_iter - done)
-    recent = np.log(np.maximum(history.delta[-_TREND:], 1e-12))
-    if recent.size < 3 or tol <= 0:
-        return limit
-    slope = float(np.polyfit(np.arange(recent.size), recent, 1)[0])
-    if slope > -0.01:
-        return limit
-    return max(0, min(limit, math.ceil((math.log(tol) - float(recent[-1])) / slope - 1e-9)))
-
-
 def plain(value: object) -> Any:
     """Return a value as JSON can say it.
 
@@ -124,21 +103,20 @@ def plain(value: object) -> Any:
     return records.plain(value, endless=lambda _: None)
 
 
-def _figures(history: History, tol: float, max_iter: int, page: int, pages: int) -> dict[str, Any]:
-    left = iterations_left(history, tol, max_iter)
-    done = len(history)
-    pace = float(np.median(history.seconds[-_TREND:]))
-    whole = done + left
+def _figures(state: State, parameters: Parameters, page: int, pages: int) -> dict[str, Any]:
+    history = state.history
+    spent, left = float(history.seconds.sum()), seconds_left(state, parameters)
+    whole = max(spent + left, 1e-9)
     return {
         "page": page,
         "pages": pages,
-        "iteration": done,
-        "expected": whole,
+        "iteration": state.iteration,
+        "expected": state.iteration + remaining_iterations(state, parameters),
         "sigma": plain(history.sigma[-1]),
         "delta": plain(history.delta[-1]),
-        "tol": tol,
-        "seconds_left": round(pace * (left + (pages - page - 1) * whole), 1),
-        "share": round((page + done / max(whole, 1)) / pages, 4),
+        "tol": parameters.tol,
+        "seconds_left": round(left + (pages - page - 1) * whole, 1),
+        "share": round((page + spent / whole) / pages, 4),
     }
 
 

@@ -9,6 +9,7 @@ import pytest
 from plugplay.denoisers import BM3D
 from plugplay.denoisers.bm3d.canvas import Canvas
 from plugplay.denoisers.bm3d.denoiser import MIN_THIRD_SIGMA
+from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.memory import LIFETIME, NOISE_CHANGE, TINY_SIGMA, Memory
 from plugplay.denoisers.bm3d.pipeline import denoise_planes
 from plugplay.denoisers.bm3d.profiles import profile_for
@@ -185,8 +186,36 @@ def test_super_resolution_has_the_third_stage_from_some_sigma_on(noise):
     traits = Traits(leaves="coloured", unknowns_per_sample=4.0, decimation=2.0, noise=noise)
     prepared = BM3D().prepared(traits, 1)
     assert prepared.third_below is not None
-    assert prepared.effort(0.03) > 1 >= prepared.effort(0.5)
+    for colour in (False, True):
+        before, after = (prepared.efforts([sigma] * 2, colour=colour)[-1] for sigma in (0.5, 0.03))
+        assert after > before
     assert (prepared.sparse_above is None) is (noise < 1 / 255)
     # Two stages that were asked for stay two, and so do those of a deblurring.
     assert BM3D(stages=2).prepared(traits, 1).third_below is None
     assert BM3D().prepared(Traits(leaves="coloured", noise=noise), 1).third_below is None
+
+
+@pytest.mark.parametrize(
+    "denoiser",
+    [BM3D(), BM3D(sparse_above=0.08), BM3D(sparse_above=0.03, third_below=0.03, local_below=0.2)],
+    ids=["plain", "deblurring", "super-resolution"],
+)
+def test_efforts_know_when_a_session_searches(denoiser, monkeypatch):
+    """Calls that take longer than those just before with the same stages are those that find no groups."""
+    searched = []
+
+    def recorded(image, sigma, profile, *, groups, **options):
+        searched.append(not groups)
+        return denoise_image(image, sigma, profile, groups=groups, **options)
+
+    monkeypatch.setattr("plugplay.denoisers.bm3d.denoiser.denoise_image", recorded)
+    sigmas = [0.3 / 1.15**k for k in range(36)]
+    session = denoiser.session()
+    image = np.random.default_rng(0).random((24, 24))
+    for sigma in sigmas:
+        session(image, sigma)
+
+    assert 2 < sum(searched) < 10
+    efforts = denoiser.efforts(sigmas)
+    alone = [denoiser.efforts([sigma] * 2)[-1] for sigma in sigmas]
+    assert [told > plain for told, plain in zip(efforts, alone, strict=True)] == searched

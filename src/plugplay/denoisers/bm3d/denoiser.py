@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Protocol, get_args
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from plugplay.arrays.checks import FloatArray, check_choice, check_integer, check_number, check_workers, float_image
 from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
+from plugplay.denoisers.bm3d.efforts import Call, effort, grid_of
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.memory import Memory
 from plugplay.denoisers.bm3d.pipeline import Progress
@@ -67,11 +68,6 @@ LOCAL_SIGMA, LOCAL_WHITE_SIGMA = 0.2, 1.0
 What it gains on average, in dB, on images its filters were not learned on: 0.1 to 0.3 in deblurring, 0.3 to 0.4 in
 inpainting, 0.05 to 0.2 in super-resolution, 0.14 among photons, 0.03 to 0.16 in denoising (``docs/bm3d.md``). Beginning
 at 0.04 instead gains half as much in deblurring.
-"""
-
-BETWEEN_EFFORT, THIRD_EFFORT = 1.6, 1.5
-"""How long calls take relative to others, on average over gray and colour: those of a deblurring with blocks that are
-closer (1.9 and 1.25), and those of super-resolution that have a third stage.
 """
 
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
@@ -255,17 +251,21 @@ class BM3D:
         """
         return replace(self, mean=mean)
 
-    def effort(self, sigma: float) -> float:
-        """Return about how long a call within a restoration takes, relative to one with tiny noise.
+    def efforts(self, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:
+        """Return about how long the calls of a session with these sigmas take, relative to each other.
 
         Examples
         --------
-        >>> [BM3D(sparse_above=0.08).effort(sigma) for sigma in (0.1, 0.06, 0.02)]
-        [1.0, 1.6, 1.0]
+        >>> BM3D().efforts([0.2, 0.15, 0.1, 0.05])
+        [2.2, 1.0, 1.0, 2.2]
         """
-        if self._has_third(sigma):
-            return THIRD_EFFORT
-        return BETWEEN_EFFORT if self._is_between(sigma) else 1.0
+        memory, found = Memory(1), []
+        decimated = self.sparse_above is not None and self.third_below is not None
+        for sigma in sigmas:
+            memory.groups_for(sigma, profile := self._profile(sigma, in_session=True))
+            grid = grid_of(decimated, sparse=self._is_sparse(sigma), between=self._is_between(sigma))
+            found.append(effort(Call(grid, memory.searches, self._has_third(sigma), profile.local), colour=colour))
+        return found
 
     def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.

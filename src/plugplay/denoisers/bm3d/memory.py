@@ -41,6 +41,11 @@ class Memory:
         self._uses += 1
         return self._groups
 
+    @property
+    def searches(self) -> bool:
+        """Whether the groups that were given last were empty."""
+        return self._uses == 1
+
     def forget(self) -> None:
         """Make the next call search anew."""
         self._groups, self._uses = PackedGroups(self._width), 0

@@ -11,11 +11,12 @@ export function showRunning(job) {
   const waiting = job.status === "queued";
   $("#run-title").textContent = waiting ? "Waiting" : "Restoring";
   const bar = $("#bar");
-  const { iteration, expected, sigma, seconds_left: left, page, pages, share } = job.progress;
+  const { iteration, expected, sigma, seconds_left: left, page, pages, share, again } = job.progress;
   if (share === undefined) bar.removeAttribute("value");
   else bar.value = share;
   let text = waiting ? (job.position > 1 ? `${job.position - 1} before this one` : "Next in the queue")
     : iteration ? `Iteration ${iteration} of about ${expected} · sigma ${sigma.toFixed(4)} · ${seconds(left)} left` : "Preparing…";
+  if (again) text = `Again with other noise · ${text}`; // which the first run has shown
   if (pages > 1) text = `Page ${page + 1} of ${pages} · ${text}`;
   $("#run-text").textContent = text;
   drawCurve(job.curve, job.progress.tol);
