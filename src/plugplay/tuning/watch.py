@@ -65,8 +65,6 @@ MIN_RESIDUAL_AGAIN = 0.75
 WEAK_SHARE, NOISE_IN_RESIDUAL = 0.25, 0.7
 # JPEG of quality 92 and 95 left 13 to 14/255 there of 20/255 (motorcycle, chelsea).
 TAKEN_BY_JPEG = 1.5
-# Compression and rounding leave a residual that is smaller than what they took; less than this is not suggested.
-MIN_SUGGESTED = 2.5 / 255
 # By how much the noise is raised where the run only tells that it was too low; more, if it was raised before.
 RAISE = 1.6
 # Sound runs of six images (128 x 128 pixels, noise 0.5 to 10/255) rang by 0.02 at most, true images by 0.13; two masked
@@ -191,7 +189,7 @@ class Watch:
             return Suggestion(RAISE * assumed, "noise")
         if "excess" not in refuted and self.noise == self.first_noise and left < MAX_EXCESS_RESIDUAL * assumed:
             weak = self._weak_residual(x)
-            there = max(weak, NOISE_IN_RESIDUAL * left, MIN_SUGGESTED)
+            there = max(weak, NOISE_IN_RESIDUAL * left, MIN_NOISE)
             if there < MAX_EXCESS_RESIDUAL * assumed and self._is_compressed():
                 there = math.inf if self.estimated else TAKEN_BY_JPEG * there
             if there < MAX_EXCESS_RESIDUAL * assumed:
