@@ -45,9 +45,7 @@ def observed(x, kernel, seed=0):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(
-    ("scene", "expected"), [(spots, True), (lines, False), (grating, False), (photograph, False)]
-)
+@pytest.mark.parametrize(("scene", "expected"), [(spots, True), (lines, False), (grating, False), (photograph, False)])
 def test_what_lies_on_a_background_is_told_from_what_is_dark_itself(scene, expected, kernel):
     y = observed(scene(), kernel)
     assert has_background(y, NOISE, taps=kernel) is expected
