@@ -45,8 +45,8 @@ MIN_SHARE = 0.02
 DARKEST, MAX_ABOVE, NEIGHBOURS = 0.01, 5.0, 5
 # The side of the mean that takes noise away.
 SIDE = 3
-# Of the range of the image: what is never told apart, as numbers are rounded, and noise may be told too low.
-MIN_NOISE = 5e-4
+# Of the range of the image: what is never told apart, as kernels have long tails, and noise may be told too low.
+MIN_NOISE = 1.5e-3
 # Large images are looked at in windows of this side, in 2 and 3 dimensions, at most so many along each axis.
 WINDOWS, MAX_WINDOWS = {2: 256, 3: 48}, 4
 # Pixels that were not observed have the mean of the others within the kernel, if these are at least so much of it.
