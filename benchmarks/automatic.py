@@ -47,8 +47,8 @@ QUICK = {"images": ("camera", "chelsea"), "kernels": ("gaussian 1", "motion 9"),
 LOOP = ("arrays", "denoisers", "models", "pnp")
 CODE = {
     "peers": (),
-    "sweep": LOOP,
-    "automatic": (*LOOP, "noise", "tuning", "plan.py", "posing.py", "watching.py", "restoration.py"),
+    "sweep": (*LOOP, "clipping.py", "tuning/background.py"),
+    "automatic": (*LOOP, "noise", "tuning", "plan.py", "clipping.py", "posing.py", "watching.py", "restoration.py"),
 }
 
 

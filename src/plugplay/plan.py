@@ -16,6 +16,7 @@ from plugplay import posing, watching
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
 from plugplay.arrays.observation import Conversion
+from plugplay.clipping import clip_of
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
 from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_large, is_plain
 from plugplay.metrics import psnr
@@ -367,7 +368,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=posing.clip_of(clip, choice.clip, scale, unit, data_term),
+        clip=clip_of(clip, choice.clip, scale, unit, replace(problem, data_term=data_term), traits),
         iteration=way.name,
         last_sigma=choice.last_sigma,
         min_iter=choice.min_iter,

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, check_choice, check_interval, check_number, check_same_shape
+from plugplay.arrays.checks import FloatArray, check_number, check_same_shape
 from plugplay.arrays.masks import hardly_observed
 from plugplay.arrays.outliers import far_from_all_others
 from plugplay.arrays.scale import Scale
 from plugplay.models.description import (
-    darkest_of,
     entered,
     knows_photons,
     poisson_term_of,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Posed",
     "checked_reference",
-    "clip_of",
     "described",
     "first_guess",
     "noise_of_counts",
@@ -302,28 +300,6 @@ def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scal
         return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))
     curve = estimate_curve(y, mask=traits.observed)
     return sky, float(np.clip(spread / max(curve.gain, 1e-300), *TAUS)) if curve is not None else TAUS[1]
-
-
-def clip_of(
-    clip: object, chosen: tuple[float, float] | None, scale: Scale, unit: NDArray[Any], data_term: DataTerm
-) -> tuple[float, float] | None:
-    """Return the range of the denoiser's input on the working scale."""
-    if clip is None:
-        return None
-    if not isinstance(clip, str):
-        return scale.interval_to_working(check_interval(clip, "clip"))
-    check_choice(clip, "clip", ("auto",))
-    if chosen is None:
-        return None
-    possible = possible_range_of(data_term)
-    if possible is not None:
-        return possible
-    low, high = chosen
-    if not scale.is_nominal:
-        # Where black and white come from the data, white is no limit: a star restored to a point is far above it. But
-        # nothing is darker than the darkest that was seen, or else stars would have dark rings.
-        low, high = float(np.nanmin(unit)), math.inf
-    return max(low, darkest_of(data_term)), high
 
 
 def noticed(axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm) -> tuple[str, ...]:

@@ -146,6 +146,55 @@ def test_all_windows_have_to_agree(bricks, monkeypatch):
     assert asked.factor(large) == 1.0
 
 
+def test_less_lambda_needs_the_agreement_of_all_windows_as_well(bricks, monkeypatch):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    large = np.random.default_rng(0).random((300, 300))
+    for said, expected in (((0.7, 0.7, 0.7), 0.7), ((0.7, 0.7, 1.0), 1.0), ((0.7, 2.0, 0.7), 1.0), ((2.0, 0.7), 1.0)):
+        answers = iter(said)
+        monkeypatch.setattr(Rehearsal, "_factor_of", lambda self, y, window, answers=answers: next(answers))
+        assert asked.factor(large) == expected
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [((5, 1.0, 1.5), rehearsal.LESS), ((5, 1.0, 1.3), 1.0), ((9, 1.0, 1.5), 1.0), ((13, 1.0, 0.9), 1.0)],
+)
+def test_lines_that_are_lost_at_once_get_less_lambda(bricks, monkeypatch, losses, expected):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    monkeypatch.setattr(Rehearsal, "_side_by_side", lambda self, term, truth: losses)
+    assert asked.factor(y) == expected
+
+
+@pytest.mark.parametrize("image", [data.brick, data.camera])
+def test_runs_are_given_up_only_if_they_would_have_lost(image):
+    """Against both runs done to their ends."""
+    model, y = blurred(image()[200:296, 200:296] / 255)
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    asked = Rehearsal(model, replace(plan._case, strength=1.0), plan._loop, plan._iteration, 1e-2)
+    term = model.data_term(y)
+    first = asked._restored(term, 1.0)
+    truth = term.crop(first)
+    fresh = NOISE * np.random.default_rng(1).standard_normal(y.shape)
+    again = model.data_term((y + term.residual(first) + fresh).astype(np.float32))
+    number, usual, twice = asked._side_by_side(again, truth)
+    ends = [float(np.mean((again.crop(asked._restored(again, factor)) - truth) ** 2)) for factor in (1.0, 2.0)]
+    enough = 1 - rehearsal.MIN_GAIN
+    assert number >= rehearsal.MIN_ITERATIONS
+    assert (twice <= enough * usual) == (ends[1] <= enough * ends[0])
+    if twice <= enough * usual:
+        assert (usual, twice) == pytest.approx(tuple(ends))
+
+
+def test_a_small_image_is_asked_in_one_window():
+    rng = np.random.default_rng(0)
+    assert len(windows_of(rng.random((128, 128)), 96)) == 1
+    assert len(windows_of(rng.random((128, 400)), 96)) > 1
+
+
 def test_an_image_that_fits_is_taken_as_a_whole():
     assert windows_of(np.zeros((70, 90)), 128) == [(slice(0, 70), slice(0, 90))]
 

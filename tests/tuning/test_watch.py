@@ -111,6 +111,17 @@ def test_noise_told_twice_does_not_cost_fine_texture():
     assert any("less noise than was given" in warning for warning in result.warnings)
 
 
+def test_grain_that_passes_for_noise_is_found_out_by_what_a_restoration_leaves():
+    """Also where there is little noise."""
+    x = data.moon()[192:320, 86:214] / 255
+    model = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=0.5))
+    y = model.simulate(x, noise=0.5 / 255, rng=0)
+    result = pp.restore(y, model)
+    assert pp.prepare(y, model).parameters.noise > 0.8 / 255
+    assert result.parameters.noise == pytest.approx(0.5 / 255, rel=0.2)
+    assert pp.psnr(result.image, x) > pp.psnr(y, x) + 3
+
+
 def test_texture_is_not_taken_for_noise_told_too_high():
     x = data.gravel()[128:256, 128:256] / 255
     model = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=0.5))

@@ -110,6 +110,8 @@ DECIMATED_GAMMA, GAMMA_PER_FACTOR = 1.87, 0.135
 DECIMATED_LAMBDA, LAMBDA_PER_FACTOR = 0.6, 0.025
 DECIMATED_FIRST_SIGMA = 0.28
 TOLERANCE, BLUR_TOLERANCE, DECIMATED_TOLERANCE, PHOTON_TOLERANCE = 2e-3, 3e-3, 4e-3, 1e-3
+# Behind a mild blur an image is as exact as its data, and what changes by their noise has not converged.
+MILD_TOLERANCE_PER_NOISE = 0.75
 MAX_ITER = 40
 # Runs that converge do so near this multiple of the noise.
 LAST_SIGMA_PER_NOISE = 0.5
@@ -224,6 +226,8 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
     floor = max(noise + (0.0 if mild else min(case.noise_margin, MAX_SHARE_OF_MARGIN * noise)), MIN_NOISE)
     gamma, first_sigma, last_sigma = GAMMA, _first_sigma(traits, case.uniform), LAST_SIGMA_PER_NOISE * floor
     tol = TOLERANCE if case.grid == "only" else BLUR_TOLERANCE
+    if mild:
+        tol = min(tol, MILD_TOLERANCE_PER_NOISE * floor)
     limit = MAX_ITER if max_iter is None else max_iter
     if traits.weight is not None:
         gamma, first_sigma, last_sigma = PHOTON_GAMMA, PHOTON_FIRST_SIGMA, PHOTON_FIRST_SIGMA / 50

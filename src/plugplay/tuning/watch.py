@@ -12,7 +12,8 @@ Five signs that lambda was too small, that is, that there is more noise (or a wo
   seen by restoring again with a stronger prior, which takes noise away and leaves texture.
 * **The restored image rings**: `plugplay.tuning.ringing`. Images of parallel lines seem to ring as well: a stronger
   prior takes ringing away and leaves lines.
-* **The restored image has structure where the observation is flat**: `plugplay.tuning.flatness`.
+* **The restored image has structure where the observation is flat**: `plugplay.tuning.flatness`. It has to fade with a
+  stronger prior, or it is there: bricks of low contrast had lost 8 dB by being restored with ever more noise in mind.
 
 And one that lambda was too large:
 
@@ -65,8 +66,6 @@ MIN_RESIDUAL_AGAIN = 0.75
 WEAK_SHARE, NOISE_IN_RESIDUAL = 0.25, 0.7
 # JPEG of quality 92 and 95 left 13 to 14/255 there of 20/255 (motorcycle, chelsea).
 TAKEN_BY_JPEG = 1.5
-# Compression and rounding leave a residual that is smaller than what they took; less than this is not suggested.
-MIN_SUGGESTED = 2.5 / 255
 # By how much the noise is raised where the run only tells that it was too low; more, if it was raised before.
 RAISE = 1.6
 # Sound runs of six images (128 x 128 pixels, noise 0.5 to 10/255) rang by 0.02 at most, true images by 0.13; two masked
@@ -111,7 +110,7 @@ class Suggestion:
     @property
     def is_certain(self) -> bool:
         """False if it may be texture, or lines: the run with the other noise then has to show that it was not."""
-        return self.sign not in ("ringing", "noise", "excess")
+        return self.sign not in ("ringing", "noise", "excess", "structure")
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,13 +184,15 @@ class Watch:
         limit = MAX_RINGING if self.noise <= self.first_noise else MAX_SUSPECTED_RINGING
         if "ringing" not in refuted and assumed < MAX_RINGING_NOISE and self._ringing(state.image) > limit:
             return Suggestion(self._more() * assumed, "ringing")
-        if self.invents(state.image):  # by small steps at first: some of it may be detail that the noise hides
+        if "structure" not in refuted and self.invents(
+            state.image
+        ):  # by small steps at first: some of it may be detail that the noise hides
             return Suggestion(self._more() * assumed, "structure")
         if "noise" not in refuted and noisiness(state.image) > max(MIN_NOISINESS * assumed, MIN_NOISE_LEFT):
             return Suggestion(RAISE * assumed, "noise")
         if "excess" not in refuted and self.noise == self.first_noise and left < MAX_EXCESS_RESIDUAL * assumed:
             weak = self._weak_residual(x)
-            there = max(weak, NOISE_IN_RESIDUAL * left, MIN_SUGGESTED)
+            there = max(weak, NOISE_IN_RESIDUAL * left, MIN_NOISE)
             if there < MAX_EXCESS_RESIDUAL * assumed and self._is_compressed():
                 there = math.inf if self.estimated else TAKEN_BY_JPEG * there
             if there < MAX_EXCESS_RESIDUAL * assumed:
@@ -213,6 +214,8 @@ class Watch:
         match suggested.sign:
             case "ringing":
                 return self._ringing(after.image) < MAX_RINGING_LEFT * self._ringing(before.image)
+            case "structure":  # what is invented fades; what is there, a stronger prior spreads
+                return self._structure(after.image) < self._structure(before.image)
             case "noise":
                 return noisiness(after.image) < noisiness(before.image) / MIN_CLEANING
             case "excess":
@@ -223,11 +226,15 @@ class Watch:
 
     def invents(self, image: FloatArray) -> bool:
         """Tell whether an image has structure where the observation is flat."""
-        if self.taps is None or self.observation is None:
-            return False
         first = max(self.first_noise, MIN_NOISE)
-        structure = structure_in_flat_places(self.observation, image, max(self.taps.shape), first)
-        return structure > max(MAX_FLAT_STRUCTURE * first, MAX_FLAT_STRUCTURE_NOW * self.noise)
+        return self._structure(image) > max(MAX_FLAT_STRUCTURE * first, MAX_FLAT_STRUCTURE_NOW * self.noise)
+
+    def _structure(self, image: FloatArray) -> float:
+        """Return how much structure an image has where the observation is flat; minus infinity if unknown."""
+        if self.taps is None or self.observation is None:
+            return -math.inf
+        first = max(self.first_noise, MIN_NOISE)
+        return structure_in_flat_places(self.observation, image, max(self.taps.shape), first)
 
     def _is_compressed(self) -> bool:
         """Tell whether the observation was a JPEG file, which holds less noise where an image is weakest."""

@@ -1,0 +1,88 @@
+"""How dark and how bright an image may be: what the denoiser's input is clipped to."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.arrays.checks import check_choice, check_interval
+from plugplay.models.description import darkest_of, possible_range_of
+from plugplay.tuning.background import has_background
+from plugplay.tuning.spectra import taps_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.arrays.scale import Scale
+    from plugplay.posing import Posed
+    from plugplay.traits import Traits
+
+__all__ = ["clip_of"]
+
+
+def clip_of(
+    clip: object,
+    chosen: tuple[float, float] | None,
+    scale: Scale,
+    unit: NDArray[Any],
+    problem: Posed,
+    traits: Traits,
+) -> tuple[float, float] | None:
+    """Return the range of the denoiser's input on the working scale.
+
+    Parameters
+    ----------
+    clip : (float, float), "auto" or None
+        What the user gave, on the nominal scale.
+    chosen : (float, float) or None
+        What the rules chose.
+    scale : Scale
+        Nominal and working range.
+    unit : array
+        The observation on the working scale.
+    problem : Posed
+        Its data term and its noise.
+    traits : Traits
+        What the model says about itself.
+    """
+    if clip is None:
+        return None
+    if not isinstance(clip, str):
+        return scale.interval_to_working(check_interval(clip, "clip"))
+    check_choice(clip, "clip", ("auto",))
+    if chosen is None:
+        return None
+    possible = possible_range_of(problem.data_term)
+    if possible is not None:
+        return possible
+    low, high = chosen
+    if not scale.is_nominal:
+        # Where black and white come from the data, white is no limit: a star restored to a point is far above it.
+        low, high = _darkest(unit, scale, problem, traits), math.inf
+    return max(low, darkest_of(problem.data_term)), high
+
+
+def _darkest(unit: NDArray[Any], scale: Scale, problem: Posed, traits: Traits) -> float:
+    """Return how dark an image may be whose black comes from the data.
+
+    On a background nothing is darker than the darkest that was seen, or else stars would have dark rings. Otherwise a
+    blur has taken contrast from what is dark, as much as there was at most: the image is as dark as it is bright, but
+    not darker than black, unless the data are.
+    """
+    low, high = float(np.nanmin(unit)), float(np.nanmax(unit))
+    # A likelihood of photons knows a background by itself.
+    blurred = traits.spectrum is not None and not traits.pointwise and not math.isfinite(darkest_of(problem.data_term))
+    if not blurred or _has_background(unit, problem.level, traits):
+        return low
+    black, _ = scale.interval_to_working((0.0, 1.0))
+    darker = low - (high - low)
+    return max(darker, black) if low >= black else darker
+
+
+def _has_background(unit: NDArray[Any], noise: float, traits: Traits) -> bool:
+    assert traits.spectrum is not None  # only then is it asked for
+    # The kernel of a decimated image is one of finer pixels.
+    taps = taps_of(traits.spectrum) if traits.decimation == 1 else None
+    return has_background(unit, noise, taps=taps, observed=traits.observed)
