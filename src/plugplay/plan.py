@@ -335,11 +335,13 @@ def prepare(
     found = watching.suspicion(unit, model, traits, problem, noise, scale, reshape=reshaping is None, watched=watched)
     data_term = problem.data_term if found.model is model else found.model.data_term(unit)
     model, traits = found.model, found.traits
-    uniform = isinstance(described, float) and description.possible_range_of(data_term) is None
+    stars = description.possible_range_of(data_term) is not None
+    uniform = isinstance(described, float) and not stars
     first = free and not squares and max_iter is None and uniform and denoises_first(traits, level)
     way = DenoiseFirst(model) if first else way
     white = single or first or (uniform and leaves_nearly_white_noise(traits, level))
-    left = replace(traits, leaves="white" if white else traits.leaves, noise=level, noise_spectrum=problem.spectrum)
+    leaves = "white" if white else traits.leaves
+    left = replace(traits, leaves=leaves, noise=level, noise_spectrum=problem.spectrum, natural=not stars)
     method = prepare_denoiser(denoiser, left, threads)
     plain = watched and free and not first and max_iter is None and is_plain(traits, data_term, described)
     large = plain and is_large(unit)
@@ -355,7 +357,7 @@ def prepare(
         min_sigma=min_sigma_of(method),
         grid="fine" if large else "only",
         uniform=isinstance(described, float),
-        planned=schedule is None and tol is None,
+        planned=schedule is None and tol is None and not stars,
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0

@@ -61,6 +61,9 @@ class Traits(Fingerprinted):
         a denoiser sees it is what was.
     observed : array of bool, optional
         True where the observation counts, in its shape; None means everywhere.
+    natural : bool
+        Whether the denoiser sees something like a photograph, so that what was learned on photographs applies. A star
+        field is none.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Traits(Fingerprinted):
     noise_spectrum: NDArray[np.float64] | None = None
     noise: float | None = None
     observed: BoolArray | None = None
+    natural: bool = True
 
     def __post_init__(self) -> None:
         check_choice(self.observes, "traits.observes", ("intensities", "counts", "complex", "projections"))

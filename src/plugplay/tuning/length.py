@@ -33,6 +33,7 @@ import math
 from typing import TYPE_CHECKING
 
 from plugplay.pnp.driver import COARSE_TOLERANCE
+from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 
 if TYPE_CHECKING:
     from plugplay.traits import Traits
@@ -44,6 +45,8 @@ SLACK = 3.0
 # The ratio with this noise, and the power of the noise by which it falls: behind a blur, ...
 USUAL_NOISE = 3 / 255
 BLUR_RATIO, BLUR_POWER = 1.25, 0.32
+# ... behind one so mild that what is left to be denoised is nearly white, ...
+MILD_RATIO, MILD_POWER = 2.6, 0.15
 # ... on a grid that prepares another, ...
 COARSE_RATIO = 2.3
 # ... where pixels are missing, ...
@@ -115,4 +118,6 @@ def _ratio(traits: Traits, noise: float, uniform: bool) -> float:
         return ratio if noise < NEARLY_EXACT else ratio * math.pow(DECIMATED_NOISE / noise, DECIMATED_POWER)
     if traits.pointwise and traits.unknowns_per_sample > 1:
         return MISSING_RATIO * math.pow(USUAL_NOISE / noise, MISSING_POWER)
+    if leaves_nearly_white_noise(traits, noise):
+        return MILD_RATIO * math.pow(USUAL_NOISE / noise, MILD_POWER)
     return BLUR_RATIO * math.pow(USUAL_NOISE / noise, BLUR_POWER)

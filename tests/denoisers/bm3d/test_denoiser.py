@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import plugplay as pp
 from plugplay.denoisers import BM3D
-from plugplay.denoisers.bm3d.denoiser import LOCAL_SIGMA, LOCAL_WHITE_SIGMA
+from plugplay.denoisers.bm3d.loop import LOCAL_SIGMA, LOCAL_WHITE_SIGMA
 from plugplay.traits import Traits
 
 

@@ -8,7 +8,6 @@ import skimage.data
 
 import plugplay as pp
 from plugplay.denoisers import BM3D
-from plugplay.denoisers.bm3d.denoiser import LOCAL_SIGMA, LOCAL_WHITE_SIGMA
 from plugplay.denoisers.bm3d.images import denoise_image
 from plugplay.denoisers.bm3d.local import (
     COHERENCES,
@@ -22,6 +21,7 @@ from plugplay.denoisers.bm3d.local import (
     learned_filters,
     mirrored,
 )
+from plugplay.denoisers.bm3d.loop import LOCAL_SIGMA, LOCAL_WHITE_SIGMA
 from plugplay.denoisers.bm3d.pipeline import denoise_planes
 from plugplay.denoisers.bm3d.profiles import profile_for
 from plugplay.traits import Traits
@@ -166,6 +166,7 @@ def test_restorations_have_the_stage_by_default(leaves, level):
     assert BM3D(local_below=0.1).prepared(traits, 1).local_below == 0.1
     assert BM3D(stages=2).prepared(traits, 1).local_below is None
     assert BM3D(stages=3).prepared(traits, 1).local_below is None
+    assert BM3D().prepared(replace(traits, natural=False), 1).local_below is None
 
 
 def test_a_denoising_by_default_is_better_than_one_of_three_stages():

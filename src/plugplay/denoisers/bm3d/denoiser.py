@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,82 +14,30 @@ from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
 from plugplay.denoisers.bm3d.efforts import Call, effort, grid_of
 from plugplay.denoisers.bm3d.images import denoise_image
+from plugplay.denoisers.bm3d.loop import (
+    BETWEEN_SPREAD,
+    DECIMATED_SPREAD,
+    LATE,
+    LATE_SPREAD,
+    PRINCIPAL_SPREAD,
+    SPARSE_SPREAD,
+    THINNING,
+    THIRD_SPREAD,
+    levels_for,
+)
 from plugplay.denoisers.bm3d.memory import Memory
 from plugplay.denoisers.bm3d.pipeline import Progress
 from plugplay.denoisers.bm3d.profiles import Profile, ProfileName, Purpose, profile_for
+
+if TYPE_CHECKING:
+    from plugplay.traits import Traits
 
 __all__ = ["BM3D"]
 
 MIN_THIRD_SIGMA = 1 / 255
 """The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
 
-SPARSE_SIGMA, SPARSE_PER_NOISE, SPARSE_SPREAD = 0.05, 4.0, 4
-"""Above this sigma, and this multiple of the noise in the data, a deblurring has its reference blocks so much further
-apart: such calls decide coarse structure only.
-"""
-
-LATE, LATE_SPREAD = 0.5, 3
-"""The share of that sigma below which they are this much further apart: calls change less and less there.
-
-In between they are one pixel further apart, with colour differences at one in `THINNING` of them. Together with a lower
-first sigma and less exact steps of the model this changed PSNR by -0.01 dB on average (eight crops, 176 x 176 pixels:
-camera, gravel, motorcycle, brick, coffee, chelsea, nuthatch, bridge; four kernels; from -0.2 to +0.7 dB), and by -0.01
-dB on moon, astronaut, retina, rocket, wine, seeding, grass and dragonfly; in colour by 0.00 and +0.01 dB.
-"""
-
-BETWEEN_SPREAD = 1
-THINNING: Literal[4] = 4
-
-THIRD_SIGMA, THIRD_PER_NOISE = 0.03, 2.0
-"""If the image was decimated, there is a third stage below this sigma, or this multiple of the noise if that is larger.
-
-The third stage gains 0.06 to 0.1 dB in super-resolution by 2 and 0.04 dB in that by 4 with noise of 5/255, on average
-over six photographs (192 x 192 pixels: camera, astronaut, coffee, motorcycle, bridge, nuthatch), and four times the
-noise instead of two would gain 0.01 dB. Of colours only the luminance has it: all three take a quarter more time and
-gained nothing on average over six images with noise, 0.02 dB without.
-"""
-
-DECIMATED_SPREAD, THIRD_SPREAD, PRINCIPAL_SPREAD = 2, 4, 1
-"""How much further apart blocks are then: of the first two stages without a third, with a third, and of the third.
-
-Decimated by 2, blocks six pixels apart above `THIRD_SIGMA` lie in step with the samples: these eight crops lost 0.3 dB
-on average, the bridge 2.4 dB. Five above and seven below change nothing against five throughout (0.00 dB; noise 2 and
-5/255). Decimated by 3, retina loses 0.2 dB by seven: by more than 2, blocks stay five pixels apart.
-"""
-
-NEARLY_EXACT, EXACT_THIRD_SIGMA = 1.5 / 255, 0.1
-"""With less noise than this, the third stage begins below this sigma, and blocks are as close as usual: coarse grids
-or a later beginning would cost 0.03 dB each.
-"""
-
-LOCAL_SIGMA, LOCAL_WHITE_SIGMA = 0.2, 1.0
-"""Within a restoration there is a fourth stage below this sigma, for luminance, and in a single denoising below this.
-
-What it gains on average, in dB, on images its filters were not learned on: 0.1 to 0.3 in deblurring, 0.3 to 0.4 in
-inpainting, 0.05 to 0.2 in super-resolution, 0.14 among photons, 0.03 to 0.16 in denoising (``docs/bm3d.md``). Beginning
-at 0.04 instead gains half as much in deblurring.
-"""
-
 _PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
-
-
-class _Traits(Protocol):
-    """What `BM3D.prepared` reads of the traits of a model."""
-
-    @property
-    def leaves(self) -> Literal["white", "coloured", "shot"]: ...
-
-    @property
-    def noise_spectrum(self) -> NDArray[np.float64] | None: ...
-
-    @property
-    def noise(self) -> float | None: ...
-
-    @property
-    def unknowns_per_sample(self) -> float: ...
-
-    @property
-    def decimation(self) -> float: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +152,7 @@ class BM3D:
             return np.stack([one(image[..., index], sigma) for index, one in self._channels(image)], axis=-1)
         return self._denoise(image, sigma)
 
-    def prepared(self, traits: _Traits, workers: int | None) -> BM3D:
+    def prepared(self, traits: Traits, workers: int | None) -> BM3D:
         """Return a BM3D for a restoration: with the purpose, spectrum and workers that this one leaves open.
 
         Parameters
@@ -225,17 +173,15 @@ class BM3D:
         spectrum = self.noise_spectrum
         if spectrum is None and self.stages != 3:
             spectrum = traits.noise_spectrum
-        third = traits.leaves == "white" and spectrum is None
-        local = LOCAL_WHITE_SIGMA if traits.leaves == "white" else LOCAL_SIGMA
-        sparse, below = self._in_the_loop(traits)
+        third, loop = traits.leaves == "white" and spectrum is None, levels_for(traits)
         return replace(
             self,
             noise_spectrum=spectrum,
             stages=self.stages or (3 if third else None),
             purpose=self.purpose or _PURPOSES[traits.leaves],
-            sparse_above=sparse if self.sparse_above is None else self.sparse_above,
-            third_below=below if self.third_below is None and self.stages is None else self.third_below,
-            local_below=local if self.local_below is None and self.stages is None else self.local_below,
+            sparse_above=loop.sparse_above if self.sparse_above is None else self.sparse_above,
+            third_below=self.third_below if self.third_below is not None or self.stages else loop.third_below,
+            local_below=self.local_below if self.local_below is not None or self.stages else loop.local_below,
             workers=workers if self.workers is None else self.workers,
         )
 
@@ -325,19 +271,6 @@ class BM3D:
     @property
     def _stages(self) -> int:
         return self.stages or (3 if self.profile == "high" and self.noise_spectrum is None else 2)
-
-    @staticmethod
-    def _in_the_loop(traits: _Traits) -> tuple[float | None, float | None]:
-        """Return the sigmas above which blocks may be further apart, and below which a third stage pays."""
-        # Around pixels that were observed here and there, every block counts.
-        if traits.leaves != "coloured" or traits.noise is None or traits.unknowns_per_sample > traits.decimation**2:
-            return None, None
-        if traits.decimation == 1:
-            return max(SPARSE_SIGMA, SPARSE_PER_NOISE * traits.noise), None
-        if traits.noise < NEARLY_EXACT:
-            return None, EXACT_THIRD_SIGMA
-        third = max(THIRD_SIGMA, THIRD_PER_NOISE * traits.noise)
-        return (third if traits.decimation == 2 else 0.0), third
 
     def _is_sparse(self, sigma: float) -> bool:
         return self.sparse_above is not None and sigma > self.sparse_above

@@ -19,7 +19,7 @@ from plugplay.denoisers.net.opponent import from_opponent, to_opponent
 from plugplay.denoisers.net.runtime import correction
 
 if TYPE_CHECKING:
-    from plugplay.denoisers.bm3d.denoiser import _Traits
+    from plugplay.traits import Traits
 
 __all__ = ["Net"]
 
@@ -84,7 +84,7 @@ class Net:
         """Denoise."""
         return self._denoised(image, sigma, self._corrected, None)
 
-    def prepared(self, traits: _Traits, workers: int | None) -> Net:
+    def prepared(self, traits: Traits, workers: int | None) -> Net:
         """Return the denoiser for a restoration: with the BM3D for it, and its number of threads.
 
         Examples
