@@ -36,11 +36,12 @@ class Net:
     .. math:: D_\sigma(y) = b + \sigma\,c\bigl((y - b) / \sigma, b / \sigma, \sigma\bigr), \qquad b = B_\sigma(y),
         \quad |c| \le 2
 
-    B is BM3D, with three stages for white noise and as it works within a restoration otherwise. The network c, residual
-    blocks of convolutions at half the resolution, sees one luminance and two chrominances; images with another number
-    of channels than 3 are treated channel by channel. Whatever its weights, luminance and chrominances are moved away
-    from BM3D's estimate by at most 2 sigma. Between 2/255 and 1/255 the correction fades to nothing, and below
-    1/255 this is BM3D. Where the noise is known not to be white, nothing is corrected.
+    B is BM3D, with three stages for white noise and as it works within a restoration otherwise, without its fourth
+    stage. The network c, residual blocks of convolutions at half the resolution, sees one luminance and two
+    chrominances; images with another number of channels than 3 are treated channel by channel. Whatever its weights,
+    luminance and chrominances are moved away from BM3D's estimate by at most 2 sigma. Between 2/255 and 1/255 the
+    correction fades to nothing, and below 1/255 this is BM3D. Where the noise is known not to be white, nothing is
+    corrected.
 
     Needs ONNX Runtime: ``pip install 'plugplay[net]'``. What it was trained on, and how it compares with BM3D, is in
     ``docs/training.md``.
