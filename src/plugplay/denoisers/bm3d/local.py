@@ -50,7 +50,9 @@ _LANES = 8
 _ROWS = SURROUNDINGS + REMOVED
 _SIDE, _MIDDLE = SURROUNDINGS // 2, SURROUNDINGS // 2 - REMOVED // 2
 _TANGENTS = math.tan(math.pi / 6), math.tan(math.pi / 3)
-_STRENGTHS, _COHERENCES = np.array(STRENGTHS, np.float32), np.array(COHERENCES, np.float32)
+_STRENGTHS = np.array(STRENGTHS, np.float32)
+# s_1 - s_2 > c (s_1 + s_2) where s_1² is larger than s_2² by this factor.
+_FIRST, _SECOND, _THIRD = (((1 + c) / (1 - c)) ** 2 for c in COHERENCES)
 
 
 @functools.cache
@@ -119,7 +121,7 @@ def classes(seen: NDArray[np.float32], sigma: float) -> NDArray[np.int32]:
     """
     height, width = seen.shape[0] - 2 * REACH, seen.shape[1] - 2 * REACH
     kinds = np.empty((height, width), np.int32)
-    classify(seen, np.float32(sigma), _STRENGTHS, _COHERENCES, kinds)
+    classify(seen, np.square(np.float32(sigma) * _STRENGTHS), kinds)
     return kinds
 
 
@@ -131,15 +133,15 @@ def _around(plane: NDArray[np.float32], rows: slice) -> NDArray[np.float32]:
 
 
 @kernel
-def classify(
-    seen: NDArray[np.float32], sigma: np.float32, strengths: Floats, coherences: Floats, kinds: NDArray[np.int32]
-) -> None:
-    """Write the kinds of pixels, by the structure tensor of their surroundings."""
+def classify(seen: NDArray[np.float32], limits: Floats, kinds: NDArray[np.int32]) -> None:
+    """Write the kinds of pixels, by the structure tensor of their surroundings; `limits` are those of s_1²."""
     height, width = kinds.shape
     across = width + 4
     xx, xy, yy = np.empty((3, 5, across), np.float32)
     sums = np.empty((3, across), np.float32)
     half = np.float32(0.5)
+    # In registers, and without branches, so that pixels are told apart eight at a time.
+    s0, s1, s2, s3, s4, s5, s6 = limits[0], limits[1], limits[2], limits[3], limits[4], limits[5], limits[6]
     for row in range(height + 4):
         slot = row % 5
         for j in range(across):
@@ -153,7 +155,11 @@ def classify(
         binomial_rows(yy, row, sums[2])
         for j in range(width):
             a, m, d = binomial(sums[0], j), binomial(sums[1], j), binomial(sums[2], j)
-            kinds[row - 4, j] = kind_of(a, m, d, sigma, strengths, coherences)
+            larger, smaller = powers(a, m, d)
+            strength = np.int32(larger >= s0) + np.int32(larger >= s1) + np.int32(larger >= s2)
+            strength += np.int32(larger >= s3) + np.int32(larger >= s4) + np.int32(larger >= s5)
+            strength += np.int32(larger >= s6)
+            kinds[row - 4, j] = kind_of(strength, larger, smaller, a, m, d)
 
 
 @inline
@@ -175,31 +181,22 @@ def binomial(sums: Floats, j: int) -> np.float32:
 
 
 @inline
-def kind_of(
-    a: np.float32, m: np.float32, d: np.float32, sigma: np.float32, strengths: Floats, coherences: Floats
-) -> int:
+def powers(a: np.float32, m: np.float32, d: np.float32) -> tuple[np.float32, np.float32]:
+    """Return the eigenvalues of [[a, m], [m, d]], the larger one first."""
+    half = np.float32(0.5)
+    middle, apart = half * (a + d), np.sqrt(np.float32(0.25) * (a - d) * (a - d) + m * m)
+    return middle + apart, max(middle - apart, np.float32(0))
+
+
+@inline
+def kind_of(strength: int, larger: np.float32, smaller: np.float32, a: np.float32, m: np.float32, d: np.float32) -> int:
     """Return which filter belongs to the structure tensor [[a, m], [m, d]], and how it is mirrored."""
-    zero, half, two = np.float32(0), np.float32(0.5), np.float32(2)
-    middle, difference = half * (a + d), a - d
-    apart = np.sqrt(half * half * difference * difference + m * m)
-    larger, smaller = np.sqrt(middle + apart), np.sqrt(max(middle - apart, zero))
-    strength = coherence = 0
-    for k in range(strengths.size):
-        strength += larger >= strengths[k] * sigma
-    for k in range(coherences.size):
-        coherence += larger - smaller > coherences[k] * (larger + smaller)
-    mirror = 0
-    if m < zero:
-        mirror += 1
-    if difference < zero:
-        mirror += 2
-    up, along = two * abs(m), abs(difference)
-    direction = 0
-    if up > np.float32(_TANGENTS[0]) * along:
-        direction += 1
-    if up > np.float32(_TANGENTS[1]) * along:
-        direction += 1
-    return ((strength * (coherences.size + 1) + coherence) * DIRECTIONS + direction) * _MIRRORS + mirror
+    coherence = np.int32(larger > np.float32(_FIRST) * smaller) + np.int32(larger > np.float32(_SECOND) * smaller)
+    coherence += np.int32(larger > np.float32(_THIRD) * smaller)
+    up, along = np.float32(2) * abs(m), abs(a - d)
+    direction = np.int32(up > np.float32(_TANGENTS[0]) * along) + np.int32(up > np.float32(_TANGENTS[1]) * along)
+    mirror = np.int32(m < np.float32(0)) + np.int32(2) * np.int32(a < d)
+    return ((strength * np.int32(4) + coherence) * np.int32(3) + direction) * np.int32(4) + mirror
 
 
 @kernel
