@@ -176,12 +176,13 @@ def _work(pipe: Connection, call: bytes, threads: int) -> None:
     """Do tasks until the pipe is closed."""
     # The interrupt key reaches all processes of a terminal; the one that started the others ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _terminate)
     threading.Thread(target=_end_with_parent, name="parent watch", daemon=True).start()
     function, warm = pickle.loads(call)
     if warm is not None:
         with one_at_a_time(), suppress(Exception):  # what is wrong shows in the first task
             warm()
+    # Not before: there is nothing to clean up yet, and an exception within the compiler would be reported.
+    signal.signal(signal.SIGTERM, _terminate)
     while True:
         try:
             number, item = pickle.loads(pipe.recv_bytes())

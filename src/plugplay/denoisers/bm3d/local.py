@@ -189,7 +189,9 @@ def powers(a: np.float32, m: np.float32, d: np.float32) -> tuple[np.float32, np.
 
 
 @inline
-def kind_of(strength: int, larger: np.float32, smaller: np.float32, a: np.float32, m: np.float32, d: np.float32) -> int:
+def kind_of(
+    strength: np.int32, larger: np.float32, smaller: np.float32, a: np.float32, m: np.float32, d: np.float32
+) -> np.int32:
     """Return which filter belongs to the structure tensor [[a, m], [m, d]], and how it is mirrored."""
     coherence = np.int32(larger > np.float32(_FIRST) * smaller) + np.int32(larger > np.float32(_SECOND) * smaller)
     coherence += np.int32(larger > np.float32(_THIRD) * smaller)
