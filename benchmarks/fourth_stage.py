@@ -43,25 +43,16 @@ def cases(x: Array) -> Iterator[tuple[str, pp.models.Model, Array]]:
     for factor, level in ((2, 0), (4, 0), (2, 5), (4, 5)):
         camera = pp.models.SuperResolution(factor)
         yield f"upscale by {factor}, noise {level}", camera, _noisy(camera, x, level)
-    if x.ndim == 2:
-        for oversampling in (4, 8):
-            sensor = pp.models.SinglePhoton(oversampling)
-            yield f"photons, K = {oversampling}", sensor, sensor.simulate(x, rng=0)
 
 
 def _noisy(model: pp.models.Model, x: Array, level: float) -> Array:
     return model.simulate(x, noise=level / 255, rng=0)
 
 
-def restored(
-    task: str, y: Array, model: pp.models.Model, denoiser: pp.denoisers.BM3D, colour: bool
-) -> tuple[Array, float]:
+def restored(y: Array, model: pp.models.Model, denoiser: pp.denoisers.BM3D, colour: bool) -> tuple[Array, float]:
     """Return the image that defaults give, and how many seconds of processor time it took."""
     began = time.process_time()
-    if task.startswith("photons"):
-        result = pp.single_photon(y, oversampling=model.oversampling, denoiser=denoiser, workers=1)
-    else:
-        result = pp.restore(y, model, denoiser=denoiser, channel_axis=-1 if colour else None, workers=1)
+    result = pp.restore(y, model, denoiser=denoiser, channel_axis=-1 if colour else None, workers=1)
     return result.image, time.process_time() - began
 
 
@@ -85,7 +76,7 @@ def main() -> None:
                 continue
             score, spent = [], []
             for denoiser in (pp.denoisers.BM3D(local_below=0.0), pp.denoisers.BM3D()):
-                image, took = restored(task, y, model, denoiser, x.ndim == 3)
+                image, took = restored(y, model, denoiser, x.ndim == 3)
                 score.append(pp.psnr(np.clip(image, 0, 1), x))
                 spent.append(took)
             gains.setdefault(task, []).append(score[1] - score[0])

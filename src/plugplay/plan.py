@@ -340,8 +340,8 @@ def prepare(
     first = free and not squares and max_iter is None and uniform and denoises_first(traits, level)
     way = DenoiseFirst(model) if first else way
     white = single or first or (uniform and leaves_nearly_white_noise(traits, level))
-    leaves = "white" if white else traits.leaves
-    left = replace(traits, leaves=leaves, noise=level, noise_spectrum=problem.spectrum, natural=not stars)
+    leaves, natural = "white" if white else traits.leaves, traits.natural and not stars
+    left = replace(traits, leaves=leaves, noise=level, noise_spectrum=problem.spectrum, natural=natural)
     method = prepare_denoiser(denoiser, left, threads)
     plain = watched and free and not first and max_iter is None and is_plain(traits, data_term, described)
     large = plain and is_large(unit)

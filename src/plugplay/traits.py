@@ -63,7 +63,7 @@ class Traits(Fingerprinted):
         True where the observation counts, in its shape; None means everywhere.
     natural : bool
         Whether the denoiser sees something like a photograph, so that what was learned on photographs applies. A star
-        field is none.
+        field is none, and neither is what a few photons leave.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class StabilisedPhotons(CountedSinglePhoton):
         """Return what this model says about itself."""
         told = super().traits(y)
         noise = BinomialStabiliser.build(_usual(np.asarray(y)[1])).noise
-        return replace(told, unknowns_per_sample=1.0, leaves="white", weight=None, noise=noise)
+        return replace(told, unknowns_per_sample=1.0, leaves="white", weight=None, noise=noise, natural=False)
 
     def data_term(self, y: ArrayLike) -> StabilisedTerm:  # type: ignore[override]  # another domain
         """Return ``f(x) = ½ ||x - T(counts)||²`` in the transformed domain."""

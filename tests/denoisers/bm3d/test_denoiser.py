@@ -208,7 +208,7 @@ def test_bad_input_is_refused_with_its_name(call, image, sigma, error, message):
 def test_is_prepared_for_what_a_model_leaves(leaves, purpose):
     traits = Traits(leaves=leaves)
     stages = 3 if leaves == "white" else None  # a single call is worth the third
-    local = LOCAL_WHITE_SIGMA if leaves == "white" else LOCAL_SIGMA
+    local = {"white": LOCAL_WHITE_SIGMA, "coloured": LOCAL_SIGMA, "shot": None}[leaves]
     expected = BM3D(profile="fast", stages=stages, purpose=purpose, local_below=local, workers=3)
     assert BM3D(profile="fast").prepared(traits, 3) == expected
     chosen = BM3D(purpose="photons", stages=2, workers=1)

@@ -157,9 +157,7 @@ def test_learned_filters_are_read_once():
     assert np.isfinite(filters).all()
 
 
-@pytest.mark.parametrize(
-    ("leaves", "level"), [("coloured", LOCAL_SIGMA), ("shot", LOCAL_SIGMA), ("white", LOCAL_WHITE_SIGMA)]
-)
+@pytest.mark.parametrize(("leaves", "level"), [("coloured", LOCAL_SIGMA), ("shot", None), ("white", LOCAL_WHITE_SIGMA)])
 def test_restorations_have_the_stage_by_default(leaves, level):
     traits = Traits(leaves=leaves, noise=0.02)
     assert BM3D().prepared(traits, 1).local_below == level
