@@ -44,7 +44,7 @@ SPINE = ("restore", "Plan.iterate", "ADMM.step", "Monotone.next_rho")
 UNTOLD = ("plugplay.arrays.checks",)
 
 WIDTH, MARGIN, LABEL = 1180, 16, 20
-ROW, PADDING, MAX_ROWS = 18, 12, 4
+ROW, PADDING, MAX_ROWS = 18, 12, 5
 FILE_ONLY, BOTH, FRAME, BAND, EMPTY = "#b3541e", "#1f2933", "#9aa5b1", "#f5f7fa", "#7b8794"
 
 
