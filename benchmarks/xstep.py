@@ -95,7 +95,7 @@ def over_ffts(name: str, size: int, colour: bool, workers: int, rho: float, repe
     with counted() as transforms:
         for _ in range(2):
             steps.prox(next(targets), rho)
-    pairs = len(transforms) / 4 / (3 if colour else 1)
+    pairs = len(transforms) / 4
     with scipy.fft.set_workers(workers):
         best = best_times(
             {
@@ -111,9 +111,9 @@ def over_ffts(name: str, size: int, colour: bool, workers: int, rho: float, repe
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """Count the transforms of images, there and back, that are taken meanwhile."""
+    """Count the transforms of images of these sizes, all channels at once, there and back, that are taken meanwhile."""
     taken: list[str] = []
-    names = ("half_spectrum", "hand_over", "whole_image")
+    names = ("half_spectra", "hand_over", "whole_planes")
     kept = {name: getattr(polyphase, name) for name in names}
 
     def counting(name: str) -> Callable[..., Any]:

@@ -47,10 +47,10 @@ def test_spectra_are_folded_and_unfolded(factor, small, precision):
     blur, x, y, transfer = problem(small, factor, dtype)
     seen, samples = folded(transfer * scipy.fft.fftn(x), factor), scipy.fft.fftn(y)
     scale = np.sqrt(x.size)
-    np.testing.assert_allclose(blur._sampled(scipy.fft.rfftn(x)), half(seen), atol=tolerance * scale)
+    np.testing.assert_allclose(blur._sampled(scipy.fft.rfftn(x)[None])[0], half(seen), atol=tolerance * scale)
     repeated = np.tile(samples, (factor,) * y.ndim) * factor**y.ndim
     expected = half(transfer.conj() * repeated)
-    np.testing.assert_allclose(blur._unfolded(scipy.fft.rfftn(y)), expected, atol=tolerance * scale)
+    np.testing.assert_allclose(blur._unfolded(scipy.fft.rfftn(y)[None])[0], expected, atol=tolerance * scale)
 
 
 @pytest.mark.parametrize("precision", DTYPES)
@@ -66,7 +66,7 @@ def test_spectra_are_corrected_by_the_filtered_residual(factor, small, precision
         filtered = residual / (gram + rho)
         expected = scipy.fft.fftn(v) + transfer.conj() * np.tile(filtered, (factor,) * y.ndim) * repeats
         spectrum = scipy.fft.rfftn(v)
-        energy = blur._correct(spectrum, scipy.fft.rfftn(y), rho)
+        energy = blur._correct(spectrum[None], scipy.fft.rfftn(y)[None], rho)
         np.testing.assert_allclose(spectrum, half(expected), atol=tolerance * np.abs(expected).max())
         assert energy == pytest.approx(np.sum(np.abs(filtered) ** 2) / y.size, rel=10 * tolerance)
 

@@ -17,18 +17,18 @@ def dtype(request):
 
 def case(grid, domain, dtype, channels=3, varied=True):
     rng = np.random.default_rng(7)
-    y = rng.normal(size=(*domain, channels)).astype(dtype)
-    mask = rng.random((*domain, channels)) > 0.3
-    variances = rng.random((*domain, channels)).astype(dtype) if varied else np.empty((1, 0, 0, 0), dtype)
-    inside = tuple(map(slice, domain))
+    y = rng.normal(size=(channels, *domain)).astype(dtype)
+    mask = rng.random((channels, *domain)) > 0.3
+    variances = rng.random((channels, *domain)).astype(dtype) if varied else np.empty((channels, 0, 0, 0), dtype)
+    inside = (slice(None), *map(slice, domain))
 
     def whole(array, beyond):
-        made = np.full(grid, beyond, array.dtype)
-        made[inside] = array[..., 1]
+        made = np.full((channels, *grid), beyond, array.dtype)
+        made[inside] = array
         return made
 
-    vectors = [rng.normal(size=grid).astype(dtype) for _ in range(3)]
-    ridge = whole(variances, 1) if varied else np.ones(grid, dtype)
+    vectors = [rng.normal(size=(channels, *grid)).astype(dtype) for _ in range(3)]
+    ridge = whole(variances, 1) if varied else np.ones((channels, *grid), dtype)
     return y, mask, variances, whole(y, 0), whole(mask, False), ridge * dtype(0.2), vectors
 
 
@@ -38,25 +38,25 @@ def test_each_kernel_is_its_formula(grid, domain, varied, dtype):
     y, mask, variances, samples, observed, ridge, (a, b, c) = case(grid, domain, dtype, varied=varied)
     share, rho, close = dtype(0.7), dtype(0.2), {"rtol": 1e-5, "atol": 1e-6} if dtype == np.float32 else {"rtol": 1e-12}
 
-    rhs = np.empty(grid, dtype)
-    size = masked_kernels.observe(a, y, mask, 1, rhs)
+    rhs = np.empty_like(a)
+    size = masked_kernels.observe(a, y, mask, rhs, 0)
     np.testing.assert_allclose(rhs, np.where(observed, samples - a, 0), **close)
     assert size == pytest.approx(np.sum(rhs.astype(float) ** 2))
 
     w, seen = b * observed, c * observed
     guess, left = w.copy(), seen.copy()
-    norm = masked_kernels.resume(rhs, rho, variances, 1, share, guess, left)
+    norm = masked_kernels.resume(rhs, rho, variances, share, guess, left, 0, grid[0])
     np.testing.assert_allclose(guess, share * w, **close)
     np.testing.assert_allclose(left, rhs - share * (seen + ridge * w), **close)
     assert norm == pytest.approx(np.sum(left.astype(float) ** 2))
 
-    out = np.empty(grid, dtype)
-    product = masked_kernels.restrict(a, mask, rho, variances, 1, w, out)
+    out = np.empty_like(a)
+    product = masked_kernels.restrict(a, mask, rho, variances, w, out, 0)
     np.testing.assert_allclose(out, np.where(observed, a, 0) + ridge * w, **close)
     assert product == pytest.approx(np.sum(w.astype(float) * out), rel=1e-5, abs=1e-6)
 
     kept = rhs.copy()
-    squares = masked_kernels.settle(left, w, rho, variances, 1, kept)
+    squares = masked_kernels.settle(left, w, rho, variances, kept, 0, grid[0])
     misfit = left + ridge * w
     np.testing.assert_allclose(kept, rhs - misfit, **close)
     assert squares == pytest.approx(np.sum(misfit.astype(float) ** 2))

@@ -24,24 +24,29 @@ CASES = [
 @pytest.mark.parametrize(("shape", "grid"), CASES, ids=str)
 def test_there_and_back(shape, grid, dtype, workers):
     colours = np.random.default_rng(0).normal(size=(*shape, 3))
-    padded = np.pad(colours[..., 1], [(0, n - m) for n, m in zip(grid, shape, strict=True)])
-    expected = scipy.fft.rfftn(padded.astype(dtype))
+    padded = np.pad(colours, [*((0, n - m) for n, m in zip(grid, shape, strict=True)), (0, 0)])
+    expected = np.stack([scipy.fft.rfftn(padded[..., k].astype(dtype)) for k in range(3)])
     scale = np.abs(expected).max()
     close = {"atol": scale * (1e-6 if dtype == np.float32 else 1e-14)}
+    planes = transforms.planes_of(colours, len(shape))
     with scipy.fft.set_workers(workers):
-        for image in (colours[..., 1], colours[..., 1].astype(dtype)):
-            spectrum = transforms.half_spectrum(image, grid, dtype)
-            assert spectrum.dtype == expected.dtype
-            np.testing.assert_allclose(spectrum, expected, **close)
-        made = np.full(grid, np.nan, dtype)
-        calls = transforms.hand_over(spectrum.copy(), grid, lambda first, stop, rows: _put(made, first, stop, rows))
-        whole = transforms.whole_image(spectrum, grid)
-    assert calls == transforms.pieces_of(grid)
-    for result in (made, whole):
-        assert result.dtype == dtype
-        np.testing.assert_allclose(result, padded, atol=1e-5 if dtype == np.float32 else 1e-13)
+        for image in (planes, planes.astype(dtype)):
+            for part in (slice(0, 3), slice(1, 2)):
+                spectra = transforms.half_spectra(image[part], grid, dtype)
+                assert spectra.dtype == expected.dtype
+                np.testing.assert_allclose(spectra, expected[part], **close)
+        for part in (slice(0, 3), slice(1, 2)):
+            made = np.full((part.stop - part.start, *grid), np.nan, dtype)
+            spectra = transforms.half_spectra(planes[part], grid, dtype)
+            calls = transforms.hand_over(spectra.copy(), grid, lambda *strip, made=made: _put(made, *strip))
+            whole = transforms.whole_planes(spectra, grid)
+            assert calls == transforms.pieces_of(made.shape)
+            for result in (made, whole):
+                assert result.dtype == dtype
+                close = {"atol": 1e-5 if dtype == np.float32 else 1e-13}
+                np.testing.assert_allclose(result, np.moveaxis(padded, -1, 0)[part], **close)
 
 
 def _put(made, first, stop, rows):
-    made[first:stop] = rows
+    made[:, first:stop] = rows
     return first, stop

@@ -12,7 +12,7 @@ import numpy as np
 from plugplay.arrays.checks import BoolArray, FloatArray
 from plugplay.models.base import check_step
 from plugplay.models.likelihoods.gaussian import LeastSquares
-from plugplay.models.likelihoods.masked_channel import ChannelStep
+from plugplay.models.likelihoods.masked_problem import MaskedStep
 from plugplay.models.likelihoods.masked_system import MaskedSystem
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.interpolation import Enlarged
@@ -141,7 +141,7 @@ class MaskedTermSession:
 
     def __init__(self, system: MaskedSystem, rtol: float) -> None:
         self._system, self._rtol = system, rtol
-        self._last: list[ChannelStep] = []
+        self._last: list[MaskedStep] = []
         self._rho = 1.0
         self._fidelity = math.nan
         self._log = StepLog(rtol)

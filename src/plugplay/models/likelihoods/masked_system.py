@@ -9,9 +9,10 @@ import numpy as np
 import scipy.fft
 
 from plugplay.arrays.checks import BoolArray, FloatArray
-from plugplay.models.likelihoods.masked_channel import ChannelProblem, ChannelStep
+from plugplay.models.likelihoods.masked_problem import MaskedProblem, MaskedStep
 from plugplay.models.operators.frame import Frame
 from plugplay.models.operators.polyphase import SampledBlur
+from plugplay.models.operators.transforms import planes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class MaskedSystem:
         padding = Frame((0,) * ndim, tuple(long - short for long, short in zip(fast, small, strict=True)))
         grid = tuple(term.factor * n for n in fast)
         blur = SampledBlur.build(term.kernel, grid, factor=term.factor, offset=term.offset, dtype=dtype)
-        y, mask = np.ascontiguousarray(term.y, dtype), np.ascontiguousarray(term.mask)
+        y, mask = _with_whole_planes(term.y, ndim, dtype), _with_whole_planes(term.mask, ndim, np.bool_)
         return cls(y, mask, blur, term.shape, padding)
 
     def misfit(self, x: FloatArray) -> FloatArray:
@@ -72,18 +73,18 @@ class MaskedSystem:
         rho: float,
         rtol: float,
         *,
-        like: list[ChannelStep] | None = None,
+        like: list[MaskedStep] | None = None,
         share: float = 1.0,
         carried: bool = False,
         variances: FloatArray | None = None,
-    ) -> tuple[FloatArray, list[ChannelStep]]:
-        """Return the proximal step x and what is behind it for each channel.
+    ) -> tuple[FloatArray, list[MaskedStep]]:
+        """Return the proximal step x and what is behind it, for channels that are solved together.
 
         Parameters
         ----------
         v, rho, rtol
             Where to step from, its weight, and the relative residual to reach.
-        like : list of ChannelStep, optional
+        like : list of MaskedStep, optional
             Another step to start from, times `share`. The list is used up: large images leave no room for two.
         carried : bool
             Whether to rely on what it has `seen`, and to keep that for another step.
@@ -91,23 +92,16 @@ class MaskedSystem:
             Those of the observations relative to each other; f is then ``½ Σ (G x - y)² / variances``.
         """
         dtype, ndim = self.y.dtype, len(self.blur.shape)
-        relative = np.empty((0,) * (ndim + 1), dtype)
+        x, steps = np.empty(v.shape, v.dtype), []
+        source, target = planes_of(v, ndim), planes_of(x, ndim)
+        y, mask = planes_of(self.y, ndim), planes_of(self.mask, ndim)
+        relative = np.empty((len(y), *(0,) * ndim), dtype)
         if variances is not None:
-            relative = _with_channels(variances.astype(dtype, copy=False), ndim)
-        x, steps = np.empty_like(v), []
-        # One channel after the other: each stops when it is done, and the memory of one is enough.
-        for number, at in enumerate(np.ndindex(*v.shape[ndim:])):
-            channel = (..., *at)
+            relative = np.ascontiguousarray(planes_of(variances, ndim), dtype)
+        for channels in self.blur.channels_at_a_time(len(y)):
             before = like.pop(0) if like else None
-            problem = ChannelProblem(
-                self.blur,
-                _with_channels(self.y, ndim),
-                _with_channels(self.mask, ndim),
-                number,
-                dtype.type(rho),
-                relative,
-            )
-            found = problem.solved(v[channel], rtol, before, dtype.type(share), out=x[channel])
+            problem = MaskedProblem(self.blur, y[channels], mask[channels], dtype.type(rho), relative[channels])
+            found = problem.solved(source[channels], rtol, before, dtype.type(share), out=target[channels])
             steps.append(found if carried else replace(found, seen=None))
         return x, steps
 
@@ -120,6 +114,7 @@ class MaskedSystem:
         return self.padding.scaled(self.blur.factor).crop(x)
 
 
-def _with_channels(array: NDArray[ScalarT], ndim: int) -> NDArray[ScalarT]:
-    """Return an array with one axis for channels after its spatial ones."""
-    return array.reshape(*array.shape[:ndim], -1)
+def _with_whole_planes(array: NDArray[Any], ndim: int, dtype: type[ScalarT]) -> NDArray[ScalarT]:
+    """Return an array each of whose channels lies in memory as a whole, in the order that it had before."""
+    planes = np.ascontiguousarray(planes_of(array, ndim), dtype)
+    return np.moveaxis(planes, 0, -1).reshape(array.shape)

@@ -27,7 +27,7 @@ from plugplay.arrays.checks import FloatArray, frozen
 from plugplay.arrays.records import Fingerprinted
 from plugplay.arrays.strips import share_out, strips
 from plugplay.models.operators.aliases import Aliases
-from plugplay.models.operators.transforms import Take, half_spectrum, hand_over, whole_image
+from plugplay.models.operators.transforms import Take, half_spectra, hand_over, planes_of, whole_planes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +38,11 @@ __all__ = ["SampledBlur"]
 
 # Frequencies that a kernel works on in one call, which takes some microseconds by itself.
 STRIP = 1 << 15
+# Frequencies from which on threads save more time than it takes to wake them; aliases take three times as long.
+WORTH_SHARING = 1 << 18
+# Pixels, in all channels, up to which these are worked on together. Larger images keep threads busy with one at a time,
+# and the memory of one is enough.
+TOGETHER = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ class SampledBlur(Fingerprinted):
         single = np.dtype(dtype) == np.float32
         real, cplx = (np.float32, np.complex64) if single else (np.float64, np.complex128)
         exact = cls(shape, factor, transfer / factor ** len(shape), np.empty(0))
-        folded = exact._sampled(transfer.conj()).real  # the folded |h|²
+        folded = exact._sampled(transfer.conj()[None])[0].real  # the folded |h|²
         return cls(shape, factor, frozen(exact.transfer.astype(cplx)), frozen(folded.astype(real)))
 
     @property
@@ -103,10 +108,10 @@ class SampledBlur(Fingerprinted):
     def misfit(self, x: FloatArray, y_spectra: NDArray[Any]) -> FloatArray:
         """Return G x - y, given the `spectra_of` y."""
         made = np.empty((*self.sampled_shape, *x.shape[self._ndim :]), x.dtype)
-        for at, channel in self._channels(x):
-            seen = self._sampled(self._spectrum(x[channel], self.shape))
-            seen -= y_spectra[at]
-            hand_over(seen, self.sampled_shape, _into(made[channel]))
+        for source, target, known in self._batches(x, made, y_spectra):
+            seen = self._sampled(self._spectra(source, self.shape))
+            seen -= known
+            hand_over(seen, self.sampled_shape, _into(target))
         return made
 
     def closed_form(self, v: FloatArray, y_spectra: NDArray[Any], rho: float) -> tuple[FloatArray, float]:
@@ -118,33 +123,33 @@ class SampledBlur(Fingerprinted):
 
         which never divides by rho alone and so keeps its accuracy in single precision. It costs one real FFT of
         the large image and one inverse, with one pass over the spectrum in between. What is left, :math:`y - G x`, is
-        :math:`\rho` times the filtered residual, whose energy is that of its spectrum. Channels are done one after the
-        other: loops over an innermost axis that is three long take several times as long.
+        :math:`\rho` times the filtered residual, whose energy is that of its spectrum.
         """
         if v.ndim == self._ndim:
-            spectrum = self._spectrum(v, self.shape)
-            energy = self._correct(spectrum, y_spectra, rho)
-            return whole_image(spectrum, self.shape).astype(v.dtype, copy=False), 0.5 * rho**2 * energy
-        x, energy = np.empty_like(v), 0.0
-        for at, channel in self._channels(v):
-            spectrum = self._spectrum(v[channel], self.shape)
-            energy += self._correct(spectrum, y_spectra[at], rho)
-            hand_over(spectrum, self.shape, _into(x[channel]))
-        return x, 0.5 * rho**2 * energy
+            spectra = self._spectra(v[None], self.shape)
+            energy = self._correct(spectra, y_spectra[None], rho)
+            return whole_planes(spectra, self.shape)[0].astype(v.dtype, copy=False), 0.5 * rho**2 * energy
+        x, energies = np.empty(v.shape, v.dtype), []
+        for source, target, known in self._batches(v, x, y_spectra):
+            spectra = self._spectra(source, self.shape)
+            energies.append(self._correct(spectra, known, rho))
+            hand_over(spectra, self.shape, _into(target))
+        return x, 0.5 * rho**2 * math.fsum(energies)
 
     def sample(self, x: FloatArray, take: Take) -> list[Any]:
-        """Hand over G x for an x of one channel, which zeros continue to `shape`: see `hand_over`."""
-        return hand_over(self._sampled(self._spectrum(x, self.shape)), self.sampled_shape, take)
+        """Hand over G x for planes x, which zeros continue to `shape`: see `hand_over`."""
+        return hand_over(self._sampled(self._spectra(x, self.shape)), self.sampled_shape, take)
 
     def spread(self, y: FloatArray, take: Take) -> list[Any]:
-        """Hand over Gᵀ y for samples of one channel, which zeros continue to `sampled_shape`."""
-        return hand_over(self._unfolded(self._spectrum(y, self.sampled_shape)), self.shape, take)
+        """Hand over Gᵀ y for planes of samples, which zeros continue to `sampled_shape`."""
+        return hand_over(self._unfolded(self._spectra(y, self.sampled_shape)), self.shape, take)
 
     def filter(self, y: FloatArray, take: Take, *, response: FloatArray) -> list[Any]:
-        """Hand over samples of one channel that were filtered by a real response."""
-        spectrum = self._spectrum(y, self.sampled_shape)
-        self._run(self._filtering.multiply, _rows(response), _rows(spectrum))
-        return hand_over(spectrum, self.sampled_shape, take)
+        """Hand over planes of samples that were filtered by a real response."""
+        spectra = self._spectra(y, self.sampled_shape)
+        multiply, factors, rows = self._filtering.multiply, _rows(response), _rows_of_each(spectra)
+        self._run(lambda k, *span: multiply(factors, rows[k], *span), rows)
+        return hand_over(spectra, self.sampled_shape, take)
 
     def spectra_of(self, y: FloatArray) -> NDArray[Any]:
         """Return the half spectra of the samples of an image, channels first."""
@@ -154,19 +159,29 @@ class SampledBlur(Fingerprinted):
         )
         return spectra
 
+    def channels_at_a_time(self, channels: int) -> list[slice]:
+        """Cut so many channels into those whose planes are worked on together: all, or one by one in large images."""
+        together = channels if channels * math.prod(self.shape) <= TOGETHER else 1
+        return [slice(first, first + together) for first in range(0, channels, together)]
+
     def _by_channels(
         self, operation: Callable[[FloatArray, Take], Any], image: FloatArray, shape: tuple[int, ...]
     ) -> FloatArray:
-        """Return what an operation hands over for each channel."""
+        """Return what an operation hands over for the planes of an image."""
         made = np.empty((*shape, *image.shape[self._ndim :]), self.gram.dtype)
-        for _, channel in self._channels(image):
-            operation(image[channel], _into(made[channel]))
+        for source, target in self._batches(image, made):
+            operation(source, _into(target))
         return made
 
-    def _channels(self, image: FloatArray) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-        """Yield where the channels are in `spectra_of` an image, and where in the image itself."""
-        for at in np.ndindex(*image.shape[self._ndim :]):
-            yield at, (..., *at)
+    def _batches(
+        self, image: FloatArray, made: FloatArray, y_spectra: NDArray[Any] | None = None
+    ) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield planes of an image, of what is made of it and, if given, spectra that are worked on together."""
+        planes = [planes_of(image, self._ndim), planes_of(made, self._ndim)]
+        if y_spectra is not None:
+            planes.append(y_spectra.reshape(-1, *y_spectra.shape[-self._ndim :]))
+        for channels in self.channels_at_a_time(len(planes[0])):
+            yield tuple(one[channels] for one in planes)
 
     @property
     def _ndim(self) -> int:
@@ -195,48 +210,55 @@ class SampledBlur(Fingerprinted):
 
         return folding
 
-    def _run(self, kernel: Callable[..., Any], *arguments: Any, pairs: int | None = None) -> list[Any]:
-        """Run a kernel over strips of rows of the last argument, or of so many pairs of rows of the large spectrum."""
-        count, size = (len(arguments[-1]), arguments[-1].size) if pairs is None else (pairs, self.transfer.size)
-        pieces = strips(count, max(STRIP * count // size, 1))
-        return share_out(functools.partial(kernel, *arguments), pieces, scipy.fft.get_workers())
+    def _run(self, task: Callable[[int, int, int], Any], spectra: NDArray[Any], pairs: int | None = None) -> list[Any]:
+        """Run ``task(plane, first, stop)`` over strips of the rows of some spectra, or of so many pairs of rows."""
+        planes, rows = len(spectra), spectra.shape[1] if pairs is None else pairs
+        pieces = strips(rows, max(STRIP * rows // (spectra.size // planes), 1))
+        workers = scipy.fft.get_workers() if pairs is not None or spectra.size >= WORTH_SHARING else 1
+        return share_out(task, [(k, *piece) for piece in pieces for k in range(planes)], workers)
 
-    def _spectrum(self, image: FloatArray, shape: tuple[int, ...]) -> NDArray[Any]:
-        return half_spectrum(image, shape, self.gram.dtype)
+    def _spectra(self, planes: FloatArray, shape: tuple[int, ...]) -> NDArray[Any]:
+        return half_spectra(planes, shape, self.gram.dtype)
 
-    def _sampled(self, spectrum: NDArray[Any]) -> NDArray[Any]:
-        """Return the spectrum of G x, given that of x, whose memory is used up: times that of h, and folded."""
-        transfer, width = _rows(self.transfer), self.sampled_shape[-1]
+    def _sampled(self, spectra: NDArray[Any]) -> NDArray[Any]:
+        """Return the spectra of G x, given those of x, whose memory is used up: times that of h, and folded."""
+        transfer, large, width = _rows(self.transfer), _rows_of_each(spectra), self.sampled_shape[-1]
         if self.factor == 1:
-            self._run(self._filtering.convolve, transfer, _rows(spectrum))
-            return spectrum
-        rows, pairs = self._aliases.rows, self._aliases.pairs
-        samples = np.empty((*self.sampled_shape[:-1], width // 2 + 1), spectrum.dtype)
-        large, small = _rows(spectrum), _rows(samples)
-        self._run(self._folding.sample, transfer, rows, pairs, self.factor, width, large, small, pairs=len(pairs))
+            convolve = self._filtering.convolve
+            self._run(lambda k, *span: convolve(transfer, large[k], *span), large)
+            return spectra
+        samples = np.empty((len(spectra), *self.sampled_shape[:-1], width // 2 + 1), spectra.dtype)
+        sample, small = self._folding.sample, _rows_of_each(samples)
+        folds = self._aliases.rows, self._aliases.pairs, self.factor, width
+        self._run(lambda k, *span: sample(transfer, *folds, large[k], small[k], *span), large, len(self._aliases.pairs))
         return samples
 
     def _unfolded(self, samples: NDArray[Any]) -> NDArray[Any]:
-        """Return the spectrum of Gᵀ y, given that of y, whose memory is used up: repeated, and times that of h⁻."""
-        transfer, width = _rows(self.transfer), self.sampled_shape[-1]
+        """Return the spectra of Gᵀ y, given those of y, whose memory is used up: repeated, and times that of h⁻."""
+        transfer, small, width = _rows(self.transfer), _rows_of_each(samples), self.sampled_shape[-1]
         if self.factor == 1:
-            self._run(self._filtering.correlate, transfer, _rows(samples))
+            correlate = self._filtering.correlate
+            self._run(lambda k, *span: correlate(transfer, small[k], *span), small)
             return samples
-        rows, pairs = self._aliases.rows, self._aliases.pairs
-        spectrum = np.empty(self.transfer.shape, samples.dtype)
-        large, small = _rows(spectrum), _rows(samples)
-        self._run(self._folding.spread, transfer, rows, pairs, width, self._repeats, small, large, pairs=len(pairs))
-        return spectrum
+        spectra = np.empty((len(samples), *self.transfer.shape), samples.dtype)
+        spread, large = self._folding.spread, _rows_of_each(spectra)
+        folds = self._aliases.rows, self._aliases.pairs, width, self._repeats
+        self._run(lambda k, *span: spread(transfer, *folds, small[k], large[k], *span), large, len(self._aliases.pairs))
+        return spectra
 
-    def _correct(self, spectrum: NDArray[Any], y_spectrum: NDArray[Any], rho: float) -> float:
-        """Turn the spectrum of v into that of x, and return the energy of the filtered residual."""
-        width = self.sampled_shape[-1]
-        known = _rows(self.transfer), _rows(self.gram), _rows(y_spectrum), self.gram.dtype.type(rho)
+    def _correct(self, spectra: NDArray[Any], y_spectra: NDArray[Any], rho: float) -> float:
+        """Turn the spectra of v into those of x, and return the energy of the filtered residuals."""
+        width, large, y = self.sampled_shape[-1], _rows_of_each(spectra), _rows_of_each(y_spectra)
+        transfer, gram, weight = _rows(self.transfer), _rows(self.gram), self.gram.dtype.type(rho)
         if self.factor == 1:
-            energies = self._run(self._filtering.correct, *known, width, _rows(spectrum))
+            filtered = self._filtering.correct
+            energies = self._run(lambda k, *span: filtered(transfer, gram, y[k], weight, width, large[k], *span), large)
         else:
-            folds = self._aliases.rows, self._aliases.pairs, self.factor, width, self._repeats
-            energies = self._run(self._folding.correct, *known, *folds, _rows(spectrum), pairs=len(self._aliases.pairs))
+            folded, pairs = self._folding.correct, self._aliases.pairs
+            folds = self._aliases.rows, pairs, self.factor, width, self._repeats
+            energies = self._run(
+                lambda k, *span: folded(transfer, gram, y[k], weight, *folds, large[k], *span), large, len(pairs)
+            )
         # Parseval: the energy of an image is that of its spectrum over the number of pixels.
         return math.fsum(energies) / math.prod(self.sampled_shape)
 
@@ -246,10 +268,16 @@ def _rows(spectrum: NDArray[Any]) -> NDArray[Any]:
     return spectrum.reshape(-1, spectrum.shape[-1])
 
 
-def _into(image: FloatArray) -> Take:
-    """Return what puts the strips that are handed over into an image."""
+def _rows_of_each(spectra: NDArray[Any]) -> NDArray[Any]:
+    """Return the spectra of planes, each with all axes but the last one flattened."""
+    return spectra.reshape(len(spectra), -1, spectra.shape[-1])
+
+
+def _into(planes: FloatArray) -> Take:
+    """Return what puts the strips that are handed over into planes."""
 
     def take(first: int, stop: int, rows: FloatArray) -> None:
-        image[first:stop] = rows
+        for plane, strip in zip(planes, rows, strict=True):  # an innermost loop over channels would be a slow one
+            plane[first:stop] = strip
 
     return take

@@ -1,4 +1,4 @@
-"""The equations behind the proximal step of a `MaskedTerm` for one channel, solved by conjugate gradients."""
+"""The equations behind the proximal step of a `MaskedTerm`, for channels that are solved together."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     Scalar = np.floating[Any]
 
-__all__ = ["ChannelProblem", "ChannelStep"]
+__all__ = ["MaskedProblem", "MaskedStep"]
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
-class ChannelStep:
-    """What is behind the step of one channel, and how it was found.
+class MaskedStep:
+    """What is behind the step of some channels, and how it was found.
 
     Attributes
     ----------
     w : array
-        The solution of the small system, on its grid.
+        The solution of the small system, planes on its grid.
     seen : array, optional
         M G Gᵀ M w, which would take two transforms to compute.
     fidelity : float
@@ -49,20 +49,18 @@ class ChannelStep:
 
 
 @dataclass(frozen=True, eq=False)
-class ChannelProblem:
-    """The equations for one channel.
+class MaskedProblem:
+    """The equations for some channels, which conjugate gradients solve as one system.
 
-    Vectors are on the grid of the system, so that nothing is moved between two transforms. The observation is on the
-    domain, the first part of the grid; beyond it, everything is zero.
+    Vectors are planes on the grid of the system, so that nothing is moved between two transforms. The observation is on
+    the domain, the first part of the grid; beyond it, everything is zero.
 
     Attributes
     ----------
     blur : SampledBlur
         G on the grid.
     y, mask : arrays
-        The samples on the domain, with an axis for channels, and which of them were observed.
-    channel : int
-        The number of the channel.
+        Planes of the samples on the domain, and which of them were observed.
     rho : scalar
         The weight of the step, in the precision of y.
     variances : array
@@ -73,20 +71,19 @@ class ChannelProblem:
     blur: SampledBlur
     y: FloatArray
     mask: BoolArray
-    channel: int
     rho: Scalar
     variances: FloatArray
 
     def solved(
-        self, v: FloatArray, rtol: float, before: ChannelStep | None, share: Scalar, *, out: FloatArray
-    ) -> ChannelStep:
-        """Write the step from v to `out`, and return what is behind it.
+        self, v: FloatArray, rtol: float, before: MaskedStep | None, share: Scalar, *, out: FloatArray
+    ) -> MaskedStep:
+        """Write the step from the planes v to the planes `out`, and return what is behind it.
 
         Parameters
         ----------
         v, rtol
             As `MaskedSystem.step` takes them.
-        before : ChannelStep, optional
+        before : MaskedStep, optional
             Where conjugate gradients start, times `share`; its arrays are used up.
         """
         rhs, first = self._start(v, before, share)
@@ -95,30 +92,29 @@ class ChannelProblem:
         del first
 
         def take(first: int, stop: int, rows: FloatArray) -> None:
-            strip = v[first:stop]
-            np.add(strip, rows[tuple(map(slice, strip.shape))], out=out[first:stop], casting="same_kind")
+            for source, target, added in zip(v, out, rows, strict=True):
+                strip = source[first:stop]
+                np.add(strip, added[tuple(map(slice, strip.shape))], out=target[first:stop], casting="same_kind")
 
         self.blur.spread(solution.w, take)
         return self._told(solution, rhs)
 
-    def _start(self, v: FloatArray, before: ChannelStep | None, share: Scalar) -> tuple[FloatArray, Start]:
+    def _start(self, v: FloatArray, before: MaskedStep | None, share: Scalar) -> tuple[FloatArray, Start]:
         """Return the right-hand side M (y - G v), and where to start."""
         kernels = self._kernels
-        rhs = np.empty(self.blur.sampled_shape, self.y.dtype)
+        rhs = np.empty((len(self.y), *self.blur.sampled_shape), self.y.dtype)
         w = None if before is None else before.w
         seen = None if before is None else before.seen
+        known, target, ridge = (_boxed(self.y), _boxed(self.mask)), _boxed(rhs), (self.rho, _boxed(self.variances))
 
         def take(first: int, stop: int, rows: FloatArray) -> tuple[float, float]:
-            at = slice(first, stop)
-            strip = _planes(rhs[at])
-            size = kernels.observe(_planes(rows), *self._observed(at), self.channel, strip)
+            size = kernels.observe(_boxed(rows), *known, target, first)
             if w is None:
                 return size, size
             if seen is None:
-                w[at] *= share
+                w[:, first:stop] *= share
                 return size, math.nan
-            ridge = self.rho, self._variances(at), self.channel
-            return size, kernels.resume(strip, *ridge, share, _planes(w[at]), _planes(seen[at]))
+            return size, kernels.resume(target, *ridge, share, _boxed(w), _boxed(seen), first, stop)
 
         sizes, norms = zip(*self.blur.sample(v, take), strict=True)
         return rhs, Start(w, seen, math.sqrt(math.fsum(sizes)), math.sqrt(math.fsum(norms)))
@@ -129,18 +125,17 @@ class ChannelProblem:
 
     def _conditioned(self, w: FloatArray) -> tuple[FloatArray, float]:
         """Return M (G Gᵀ + mean ridge)⁻¹ M w for a w that is zero outside of M, and its inner product with w."""
-        return self._restricted(w, self._inverse, self.rho * 0, self.variances[:0])
+        return self._restricted(w, self._inverse, self.rho * 0, self.variances[:, :0])
 
     def _restricted(
         self, w: FloatArray, response: FloatArray, rho: Scalar, variances: FloatArray
     ) -> tuple[FloatArray, float]:
         """Return M (w filtered by the response) + ridge w, and its inner product with w."""
         kernels, out = self._kernels, np.empty_like(w)
+        fixed = _boxed(self.mask), rho, _boxed(variances), _boxed(w), _boxed(out)
 
-        def take(first: int, stop: int, rows: FloatArray) -> float:
-            at = slice(first, stop)
-            mask, ridge = self._observed(at)[1], (rho, _planes(variances[at], 4), self.channel)
-            product: float = kernels.restrict(_planes(rows), mask, *ridge, _planes(w[at]), _planes(out[at]))
+        def take(first: int, _stop: int, rows: FloatArray) -> float:
+            product: float = kernels.restrict(_boxed(rows), *fixed, first)
             return product
 
         return out, math.fsum(self.blur.filter(w, take, response=response))
@@ -150,23 +145,22 @@ class ChannelProblem:
         """The spectrum of the preconditioner."""
         mean = 1.0
         if self.variances.size:
-            mean = _mean(self.variances[..., self.channel], self.mask[..., self.channel])
+            mean = _mean(self.variances, self.mask)
         inverse: FloatArray = 1 / (self.blur.gram + self.rho * self.rho.dtype.type(mean))
         return inverse
 
-    def _told(self, solution: Solution, rhs: FloatArray) -> ChannelStep:
+    def _told(self, solution: Solution, rhs: FloatArray) -> MaskedStep:
         """Return what is behind a step; `rhs` is used up."""
         kernels = self._kernels
 
+        fixed = _boxed(solution.left), _boxed(solution.w), self.rho, _boxed(self.variances), _boxed(rhs)
+
         def settle(first: int, stop: int) -> float:
-            at = slice(first, stop)
-            ridge = self.rho, self._variances(at), self.channel
-            left, w = _planes(solution.left[at]), _planes(solution.w[at])
-            squares: float = kernels.settle(left, w, *ridge, _planes(rhs[at]))
+            squares: float = kernels.settle(*fixed, first, stop)
             return squares
 
         fidelity = 0.5 * math.fsum(in_strips(settle, rhs.shape))
-        return ChannelStep(solution.w, rhs, fidelity, solution.residual, solution.converged)
+        return MaskedStep(solution.w, rhs, fidelity, solution.residual, solution.converged)
 
     @functools.cached_property
     def _kernels(self) -> ModuleType:
@@ -175,16 +169,10 @@ class ChannelProblem:
 
         return masked_kernels
 
-    def _observed(self, at: slice) -> tuple[FloatArray, BoolArray]:
-        return _planes(self.y[at], 4), _planes(self.mask[at], 4)
 
-    def _variances(self, at: slice) -> FloatArray:
-        return _planes(self.variances[at], 4)
-
-
-def _planes(strip: NDArray[ScalarT], ndim: int = 3) -> NDArray[ScalarT]:
-    """Return a strip as kernels take it: that of an image has one plane."""
-    return strip if strip.ndim == ndim else strip[None]
+def _boxed(planes: NDArray[ScalarT]) -> NDArray[ScalarT]:
+    """Return planes with the four axes that kernels take."""
+    return planes if planes.ndim == 4 else planes[:, :, None]
 
 
 def _mean(variances: FloatArray, mask: BoolArray) -> float:
