@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plugplay.tuning.folding import NoiseBounds, noise_bounds
-from plugplay.tuning.texture import is_noise, without_texture
+from plugplay.tuning.holding_out import foretold, speaks_of_noise
+from plugplay.tuning.texture import HARMLESS, is_noise, without_texture
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
+    from plugplay.models.base import Model
     from plugplay.noise.finding import FoundNoise
     from plugplay.traits import Traits
 
@@ -23,9 +25,12 @@ USUAL_NOISE, USUAL_SPREAD = 5 / 255, 0.35
 # than noise usually is, from the first of two levels on and fully so from the second. Then this is assumed.
 DETAIL_RATIO, DETAIL_LEVELS, AMONG_DETAIL = 2.0, (6 / 255, 8 / 255), 4 / 255
 MIN_DETAIL_FACTOR = 3
+# From this multiple of what is harmless on, what may be texture is held against samples; below these ratios
+# (`plugplay.tuning.holding_out`) all of it is noise even among detail, as much as is usual among detail, and none.
+MIN_HARM, ALL_NOISE, SOME_NOISE, NO_NOISE = 2.0, 0.935, (0.955, 0.965), 0.985
 
 
-def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
+def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model | None = None) -> FoundNoise:
     """Return what was found in quiet blocks of an image, without what is detail.
 
     The spectrum of a decimated image says what is certainly noise and what is certainly not
@@ -42,6 +47,8 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
         Of the model.
     found : FoundNoise
         What was found.
+    model : Model, optional
+        What happened to the image, if its numbers are what the model is about: then samples can be held out.
     """
     whole = traits.spatial_ndim == 2 and traits.observed is None
     if traits.decimation == 1:
@@ -52,8 +59,26 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
         return replace(found, level=found.measured)
     bounds = noise_bounds(y, traits)
     level = found.measured if bounds.is_noisy else without_texture(y, found.measured)
-    level = _among_detail(min(max(level, bounds.low), bounds.high), found.measured, bounds, traits.decimation)
+    level = min(max(level, bounds.low), bounds.high)
+    usual = _among_detail(level, found.measured, bounds, traits.decimation)
+    # Quiet blocks with more than the emptiest frequencies have are not quiet: there is texture everywhere.
+    doubtful = found.measured > bounds.high and not bounds.is_noisy and usual >= MIN_HARM * HARMLESS
+    if model is not None and doubtful and speaks_of_noise(model, traits):
+        usual = _by_samples(foretold(y, model), level, usual)
+    level = usual
     return replace(found, level=level, uncertainty=min(found.uncertainty, bounds.high - bounds.low))
+
+
+def _by_samples(ratio: float, level: float, usual: float) -> float:
+    """Return the noise to assume by what samples say, between none and the level, or what is usual among detail.
+
+    Examples
+    --------
+    >>> [round(255 * _by_samples(ratio, 8 / 255, 4 / 255), 1) for ratio in (0.9, 0.945, 0.96, 0.975, 1.0)]
+    [8.0, 5.7, 4.0, 2.4, 1.5]
+    """
+    marks = (ALL_NOISE, *SOME_NOISE, NO_NOISE)
+    return float(np.exp(np.interp(ratio, marks, np.log((level, usual, usual, HARMLESS)))))
 
 
 def _among_detail(level: float, measured: float, bounds: NoiseBounds, factor: float) -> float:
