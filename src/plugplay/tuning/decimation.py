@@ -25,9 +25,9 @@ USUAL_NOISE, USUAL_SPREAD = 5 / 255, 0.35
 # than noise usually is, from the first of two levels on and fully so from the second. Then this is assumed.
 DETAIL_RATIO, DETAIL_LEVELS, AMONG_DETAIL = 2.0, (6 / 255, 8 / 255), 4 / 255
 MIN_DETAIL_FACTOR = 3
-# From this multiple of what is harmless on, what may be texture is held against samples; below these ratios
-# (`plugplay.tuning.holding_out`) all of it is noise even among detail, as much as is usual among detail, and none.
-MIN_HARM, ALL_NOISE, SOME_NOISE, NO_NOISE = 2.0, 0.935, (0.955, 0.965), 0.985
+# From this multiple of what is harmless on, what may be texture is held against samples: up to the first of these
+# ratios (`plugplay.tuning.holding_out`) it is noise, and from the second on it is not.
+MIN_HARM, NOISE_RATIO, TEXTURE_RATIO = 2.0, 0.965, 0.985
 
 
 def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model | None = None) -> FoundNoise:
@@ -59,26 +59,30 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
         return replace(found, level=found.measured)
     bounds = noise_bounds(y, traits)
     level = found.measured if bounds.is_noisy else without_texture(y, found.measured)
-    level = min(max(level, bounds.low), bounds.high)
-    usual = _among_detail(level, found.measured, bounds, traits.decimation)
+    level = _among_detail(min(max(level, bounds.low), bounds.high), found.measured, bounds, traits.decimation)
     # Quiet blocks with more than the emptiest frequencies have are not quiet: there is texture everywhere.
-    doubtful = found.measured > bounds.high and not bounds.is_noisy and usual >= MIN_HARM * HARMLESS
+    doubtful = found.measured > bounds.high and not bounds.is_noisy and level >= MIN_HARM * HARMLESS
     if model is not None and doubtful and speaks_of_noise(model, traits):
-        usual = _by_samples(foretold(y, model), level, usual)
-    level = usual
+        level = _by_samples(level, foretold(y, model))
     return replace(found, level=level, uncertainty=min(found.uncertainty, bounds.high - bounds.low))
 
 
-def _by_samples(ratio: float, level: float, usual: float) -> float:
-    """Return the noise to assume by what samples say, between none and the level, or what is usual among detail.
+def _by_samples(level: float, ratio: float) -> float:
+    """Return the noise to assume if held-out samples have this ratio: the level, what is harmless, or in between.
+
+    Of 25 images that had no say (15 of textures, drawn stripes and prints, ten of them 384 x 384 pixels, the others
+    192; bicubic kernels and a Gaussian one; decimation by 2, 3 and 4) 131 of 720 cases were asked. Without noise they
+    gain 0.25 dB on average, up to 0.78 dB; with 2/255 0.10 dB; with 5/255 they lose 0.00 dB on average and 0.07 dB at
+    most, and with 10/255 nothing. To raise the level where the ratio is low, which would gain 0.17 dB with 10/255, lost
+    up to 0.44 dB without noise: stripes too narrow for the samples are not foretold by anything.
 
     Examples
     --------
-    >>> [round(255 * _by_samples(ratio, 8 / 255, 4 / 255), 1) for ratio in (0.9, 0.945, 0.96, 0.975, 1.0)]
-    [8.0, 5.7, 4.0, 2.4, 1.5]
+    >>> [round(255 * _by_samples(5 / 255, ratio), 1) for ratio in (0.9, 0.975, 1.0)]
+    [5.0, 2.7, 1.5]
     """
-    marks = (ALL_NOISE, *SOME_NOISE, NO_NOISE)
-    return float(np.exp(np.interp(ratio, marks, np.log((level, usual, usual, HARMLESS)))))
+    share = float(np.clip((TEXTURE_RATIO - ratio) / (TEXTURE_RATIO - NOISE_RATIO), 0, 1))
+    return float(HARMLESS ** (1 - share) * level**share)
 
 
 def _among_detail(level: float, measured: float, bounds: NoiseBounds, factor: float) -> float:
