@@ -211,7 +211,7 @@ def posed(
                 f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
                 "standard deviation with noise="
             )
-        found = _found(y, traits, scale)
+        found = _found(y, model, traits, scale)
         inverted = traits.spectrum is not None and traits.decimation == 1 and not traits.pointwise
         least = max(found.level, noise_floor * scale.gain, found.compression if inverted else 0.0)
         level = noise_behind(traits, least, found.uncertainty) * scale.slope
@@ -238,12 +238,13 @@ def posed(
     return Posed(data_term, given * scale.noise_gain, noise if isinstance(noise, ColouredNoise) else given)
 
 
-def _found(y: FloatArray, traits: Traits, scale: Scale) -> FoundNoise:
+def _found(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> FoundNoise:
     """Find the noise that was not given."""
     numbers = numbers_of(y, scale)
     coloured = find_coloured_noise(numbers) if _leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
     found = coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-    return noise_found(numbers, traits, found)  # `noise_behind` knows how uncertain that is
+    about = model if scale.transfer == "linear" else None
+    return noise_found(numbers, traits, found, about)  # `noise_behind` knows how uncertain that is
 
 
 def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:

@@ -49,6 +49,7 @@ __all__ = [
     "rule_traits",
     "spatial_ndim_of",
     "stretched_term_of",
+    "takes_mask",
     "traits_of",
     "warnings_of",
 ]
@@ -184,6 +185,11 @@ def reach_of(model: Model) -> int:
     """Return how far, in samples, the kernel of a model reaches; 0 if it has none."""
     kernel = getattr(model, "kernel", None)
     return 0 if kernel is None else -(-max(np.shape(kernel)) // (2 * factor_of(model)))
+
+
+def takes_mask(model: Model) -> bool:
+    """Tell whether a model can be told which samples were observed; see `part_of`."""
+    return "mask" in getattr(model, "__dataclass_fields__", {})
 
 
 def part_of(model: Model, observed: NDArray[np.bool_] | None, *, whole: bool = False) -> Model:

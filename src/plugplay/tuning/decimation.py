@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plugplay.tuning.folding import NoiseBounds, noise_bounds
-from plugplay.tuning.texture import is_noise, without_texture
+from plugplay.tuning.holding_out import foretold, speaks_of_noise
+from plugplay.tuning.texture import HARMLESS, is_noise, without_texture
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
+    from plugplay.models.base import Model
     from plugplay.noise.finding import FoundNoise
     from plugplay.traits import Traits
 
@@ -23,9 +25,14 @@ USUAL_NOISE, USUAL_SPREAD = 5 / 255, 0.35
 # than noise usually is, from the first of two levels on and fully so from the second. Then this is assumed.
 DETAIL_RATIO, DETAIL_LEVELS, AMONG_DETAIL = 2.0, (6 / 255, 8 / 255), 4 / 255
 MIN_DETAIL_FACTOR = 3
+# What a denoiser leaves of an estimate moves this share of the way to what is usual, between these levels and above.
+USUAL_SHARE, LOWERED_LEVELS = 0.5, (2 / 255, 3 / 255)
+# From this multiple of what is harmless on, what may be texture is held against samples: up to the first of these
+# ratios (`plugplay.tuning.holding_out`) it is noise, and from the second on it is not.
+MIN_HARM, NOISE_RATIO, TEXTURE_RATIO = 2.0, 0.965, 0.985
 
 
-def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
+def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model | None = None) -> FoundNoise:
     """Return what was found in quiet blocks of an image, without what is detail.
 
     The spectrum of a decimated image says what is certainly noise and what is certainly not
@@ -42,6 +49,8 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
         Of the model.
     found : FoundNoise
         What was found.
+    model : Model, optional
+        What happened to the image, if its numbers are what the model is about: then samples can be held out.
     """
     whole = traits.spatial_ndim == 2 and traits.observed is None
     if traits.decimation == 1:
@@ -53,7 +62,56 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise) -> FoundNoise:
     bounds = noise_bounds(y, traits)
     level = found.measured if bounds.is_noisy else without_texture(y, found.measured)
     level = _among_detail(min(max(level, bounds.low), bounds.high), found.measured, bounds, traits.decimation)
+    # Quiet blocks with more than the emptiest frequencies have are not quiet: there is texture everywhere.
+    doubtful = found.measured > bounds.high and not bounds.is_noisy and level >= MIN_HARM * HARMLESS
+    if model is not None and doubtful and speaks_of_noise(model, traits):
+        level = _by_samples(level, foretold(y, model))
+    elif found.measured <= bounds.high and not bounds.is_noisy:
+        level = _as_usual(level, traits)
     return replace(found, level=level, uncertainty=min(found.uncertainty, bounds.high - bounds.low))
+
+
+def _by_samples(level: float, ratio: float) -> float:
+    """Return the noise to assume if held-out samples have this ratio: the level, what is harmless, or in between.
+
+    Of 30 images on which the ratios were not found (photographs, stained tissue, text, the Hubble deep field, drawn
+    stripes, other parts of gravel, grass and brick; 20 of 192 x 192 and ten of 384 x 384 pixels; bicubic kernels and a
+    Gaussian one of a pixel; decimation by 2, 3 and 4; no noise, 2, 5 and 10/255) 132 of 720 cases are asked. Without
+    noise they gain 0.24 dB on average, up to 0.77 dB, and none loses; with 2/255 they gain 0.11 dB and lose 0.04 dB at
+    most; with 5/255 they lose 0.00 dB on average and 0.07 dB at most, with 10/255 0.01 dB at most. Raising the level
+    where the ratio is low was given up on these images: it gained 0.17 dB with 10/255 but lost up to 0.44 dB without
+    noise, as stripes too narrow for the samples are not foretold by anything.
+
+    Examples
+    --------
+    >>> [round(255 * _by_samples(5 / 255, ratio), 1) for ratio in (0.9, 0.975, 1.0)]
+    [5.0, 2.7, 1.5]
+    """
+    share = float(np.clip((TEXTURE_RATIO - ratio) / (TEXTURE_RATIO - NOISE_RATIO), 0, 1))
+    return float(HARMLESS ** (1 - share) * level**share)
+
+
+def _as_usual(level: float, traits: Traits) -> float:
+    """Return the noise to assume where neither blocks nor spectrum speak of texture, but a denoiser leaves much.
+
+    Photographs decimated by 3 and 4 with noise of 5/255 come out at 2.1 to 4.9/255, those with less mostly below 2/255.
+    Of 16 images that had no say (192 x 192 pixels), with noise of 5/255 decimation by 3 gains 0.02 dB on average and
+    that by 4 0.05 dB, up to 0.44 dB; none loses more than 0.02 dB. With 2/255 and without noise they lose 0.00 dB on
+    average, but for 0.01 dB without noise behind a Gaussian kernel of one pixel decimated by 4. The worst is a stained
+    tissue with 0.17 dB. More noise is as before.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> [round(255 * _as_usual(s / 255, SimpleNamespace(decimation=4)), 1) for s in (1.5, 2.5, 4.0, 7.0)]
+    [1.5, 3.1, 4.8, 7.0]
+    """
+    usual = USUAL_NOISE / unaliased(traits)
+    if traits.decimation < MIN_DETAIL_FACTOR or level >= usual:
+        return level
+    first, last = LOWERED_LEVELS
+    share = USUAL_SHARE * float(np.clip((level - first) / (last - first), 0, 1))
+    return float(level ** (1 - share) * usual**share)
 
 
 def _among_detail(level: float, measured: float, bounds: NoiseBounds, factor: float) -> float:
