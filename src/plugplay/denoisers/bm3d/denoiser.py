@@ -208,7 +208,7 @@ class BM3D:
         memory, found = Memory(1), []
         decimated = self.sparse_above is not None and self.third_below is not None
         for sigma in sigmas:
-            memory.groups_for(sigma, profile := self._profile(sigma, in_session=True))
+            memory.groups_for(sigma, profile := self._profile(sigma, in_session=True, colour=colour))
             grid = grid_of(decimated, sparse=self._is_sparse(sigma), between=self._is_between(sigma))
             found.append(effort(Call(grid, memory.searches, self._has_third(sigma), profile.local), colour=colour))
         return found
@@ -283,7 +283,7 @@ class BM3D:
     def _has_third(self, sigma: float) -> bool:
         return self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below
 
-    def _profile(self, sigma: float, *, in_session: bool) -> Profile:
+    def _profile(self, sigma: float, *, in_session: bool, colour: bool) -> Profile:
         """Return the settings of a call."""
         purpose = self.purpose or "denoising"
         profile = profile_for(self.profile, self._stages if sigma >= MIN_THIRD_SIGMA else 2, purpose)
@@ -291,10 +291,12 @@ class BM3D:
         if in_session and self.sparse_above is not None:
             decimated = self.third_below is not None
             if self._is_sparse(sigma):
-                profile = replace(profile.sparser(DECIMATED_SPREAD if decimated else SPARSE_SPREAD), principal=None)
-            elif self._is_between(sigma):
-                # Of three channels, two can be thinned out on a grid that is dense enough for it.
+                profile = replace(profile, principal=None)
+            # Of three channels, two can be thinned out on a grid that is dense enough for it.
+            if self._is_between(sigma) or (self._is_sparse(sigma) and decimated and colour and not third):
                 profile = profile.sparser(BETWEEN_SPREAD).thinner(THINNING)
+            elif self._is_sparse(sigma):
+                profile = profile.sparser(DECIMATED_SPREAD if decimated else SPARSE_SPREAD)
             else:
                 profile = profile.sparser(THIRD_SPREAD if decimated else LATE_SPREAD)
         if third:
@@ -316,7 +318,7 @@ class BM3D:
             if progress:
                 progress(1.0)
             return image.copy()
-        profile = self._profile(sigma, in_session=memory is not None)
+        profile = self._profile(sigma, in_session=memory is not None, colour=image.ndim == 3)
         groups = memory.groups_for(sigma, profile) if memory else None
         try:
             return denoise_image(

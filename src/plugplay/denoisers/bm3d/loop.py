@@ -55,7 +55,9 @@ DECIMATED_SPREAD, THIRD_SPREAD, PRINCIPAL_SPREAD = 2, 4, 1
 
 Decimated by 2, blocks six pixels apart above `THIRD_SIGMA` lie in step with the samples: these eight crops lost 0.3 dB
 on average, the bridge 2.4 dB. Five above and seven below change nothing against five throughout (0.00 dB; noise 2 and
-5/255). Decimated by 3, retina loses 0.2 dB by seven: by more than 2, blocks stay five pixels apart.
+5/255). Decimated by 3, retina loses 0.2 dB by seven: by more than 2, blocks stay five pixels apart. Colours have them
+four pixels apart without a third stage, and their differences at one in `THINNING`: by 2, eight images (184 x 184
+pixels, noise 3 to 10/255) gain 0.01 dB on average, from -0.05 to +0.1.
 """
 
 NEARLY_EXACT, EXACT_THIRD_SIGMA = 1.5 / 255, 0.1
