@@ -170,7 +170,7 @@ def test_texture_everywhere_in_a_file_does_not_hide_its_noise(name, top, left):
 
 
 def test_a_mild_blur_is_not_restored_with_ever_more_noise_in_mind():
-    """Blurred as light and stored with a curve: three runs wind up a little, and detail would be lost by large steps."""
+    """Blurred as light and stored with a curve: three runs wind up a little, and large steps would lose detail."""
     kernel = pp.kernels.gaussian(5, sigma=0.58)
     x = data.chelsea()[78:190, 123:235] / 255
     light = convolve(x**2.2, kernel[..., None]) + np.random.default_rng(0).normal(0, 0.5 / 255, x.shape)

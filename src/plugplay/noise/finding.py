@@ -20,10 +20,11 @@ UNKNOWN_NOISE, UNKNOWN_COMPRESSED = 3 / 255, 2 / 255
 # 2.1 of five in colour, whose chroma it halves. Estimates, with their error, saw about half of it: flat places, which
 # are measured, lose least. Told 2.5 instead of 1.3, deblurring gained 0.6 and 3.4 dB on a cat.
 COMPRESSED_GRAY, COMPRESSED_COLOUR = 0.8 / 255, 2.5 / 255
-# Where texture is everywhere in a file whose steps show, the estimate is a bound. Denoising assumes little, lest texture
-# be lost; where a blur is inverted too little is the cliff, and the bound is assumed up to this level. Of 31 crops of
-# gravel, grass, page, bridge, motorcycle, chelsea and nuthatch (JPEG 92, four kernels, noise 0.5, 2 and 5/255), whose
-# bounds were 1.0 to 8.7 times the noise, four gained 0.5 to 3.0 dB by it, and none lost more than 0.45 dB.
+# Where texture is everywhere in a file whose steps show, the estimate is a bound. Denoising assumes little, or else it
+# loses texture; where a blur is inverted too little is the cliff, and the bound is assumed up to this level. Of 31
+# crops of gravel, grass, page, bridge, motorcycle, chelsea and nuthatch (JPEG 92, four kernels, noise 0.5, 2 and
+# 5/255), whose bounds were 1.0 to 8.7 times the noise, four gained 0.5 to 3.0 dB by it, and none lost more than 0.45
+# dB.
 MAX_BOUND = 6 / 255
 # An estimate whose error is this share of it says little more than that there may be noise.
 MEANINGLESS = 0.9

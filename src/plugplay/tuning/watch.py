@@ -66,9 +66,9 @@ MIN_RESIDUAL_AGAIN = 0.75
 WEAK_SHARE, NOISE_IN_RESIDUAL = 0.25, 0.7
 # JPEG of quality 92 and 95 left 13 to 14/255 there of 20/255 (motorcycle, chelsea).
 TAKEN_BY_JPEG = 1.5
-# By how much the noise is raised where the run only tells that it was too low; more, if it was raised before, unless the
-# blur is so mild that there is little to wind up: there too much noise costs most (chelsea, Gaussian 0.5, stored with
-# gamma: 1.4 dB below its input with 9/255, 2.8 dB above with 3/255).
+# By how much the noise is raised where the run only tells that it was too low; more, if it was raised before, but not
+# if the blur is so mild that there is little to wind up: there too much noise costs most (chelsea, Gaussian 0.5, stored
+# with gamma: 1.4 dB below its input with 9/255, 2.8 dB above with 3/255).
 RAISE = 1.6
 # Sound runs of six images (128 x 128 pixels, noise 0.5 to 10/255) rang by 0.02 at most, true images by 0.13; two masked
 # ones with a kernel a tenth too wide, which nothing else shows, by 0.3 and 1.0. Less is enough for a run that something
@@ -245,8 +245,8 @@ class Watch:
         """Return what was measured in the observation if it was too uncertain to be assumed, else 0.
 
         Where everything is texture an estimate may be far too high, and little is assumed instead. But once the image
-        turns out to be noisy, noise has to be assumed that takes it away, or it passes for texture: JPEG files of gravel
-        and of a cat ended 4.0 and 1.9 dB below their input, with 2 and 2.5/255 assumed of 5.
+        turns out to be noisy, noise has to be assumed that takes it away, or it passes for texture: a JPEG file of
+        gravel ended 4.0 dB below its input, with 2/255 assumed of 5.
         """
         if not self.estimated or self.observation is None or self.scale is None or self.scale.transfer != "linear":
             return 0.0
