@@ -13,6 +13,7 @@ from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
 from plugplay.tuning.doubts import Seen
 from plugplay.tuning.folding import noise_bounds
+from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.suspicion import Suspicion, suspect
 from plugplay.tuning.watch import Watch
@@ -78,6 +79,7 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
         observation=whole,
         scale=scale,
         estimated=problem.error is not None,
+        mild=leaves_nearly_white_noise(traits, noise),
     )
 
 
