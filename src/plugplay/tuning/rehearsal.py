@@ -87,10 +87,12 @@ SHARES = (0.5, 0.3, 0.6)
 REHEARSED = "bm3d"
 # Of the loss with the usual lambda, what it must fall by with twice as much and with the largest; and from 2 to 4.
 MIN_GAIN, MIN_GAIN_BEYOND, MIN_STEP = 0.12, 0.05, 0.02
+# Where four times as much does not gain that, but loses no more than this: a lambda between the usual and twice of it.
+MAX_LOSS_BEYOND, A_LITTLE_MORE = 0.15, 1.4
 # Before that, runs are not compared: the first iterations have little to do with the last.
 MIN_ITERATIONS = 5
-# Where twice lambda is worse by this factor already then, less is better.
-MAX_LOSS, LESS = 1.4, 0.7
+# Where twice lambda is worse from then until this iteration, less is better.
+LESS_ITERATIONS, LESS = 8, 0.8
 # The part that is restored, in pixels along an axis, and as a multiple of how far the kernel reaches.
 SIDE, SIDE_PER_REACH, MIN_SIDE = 96, 6, 64
 # Along an axis, how many windows there must be room for before more than one is asked.
@@ -141,7 +143,7 @@ class Rehearsal:
             spoken = self._factor_of(y, window)
             if spoken == 1.0 or (agreed is not None and (spoken > 1) != (agreed > 1)):
                 return 1.0
-            agreed = spoken if agreed is None else min(agreed, spoken)
+            agreed = spoken if agreed is None else min(agreed, spoken)  # there is but one factor below 1
         return 1.0 if agreed is None else agreed
 
     def _factor_of(self, y: FloatArray, window: tuple[slice, slice]) -> float:
@@ -157,22 +159,24 @@ class Rehearsal:
         again, truth = model.data_term(noisy.astype(part.dtype)), term.crop(first)
         number, usual, twice = self._side_by_side(again, truth)
         if twice > (1 - MIN_GAIN) * usual:
-            return LESS if number == MIN_ITERATIONS and twice > MAX_LOSS * usual else 1.0
+            return LESS if number == LESS_ITERATIONS and twice > usual else 1.0
         most = _loss(again.crop(self._restored(again, 4.0)), truth)
-        best, least = (4.0, most) if most < (1 - MIN_STEP) * twice else (2.0, twice)
-        return best if least < (1 - MIN_GAIN) * usual and most < (1 - MIN_GAIN_BEYOND) * usual else 1.0
+        if most >= (1 - MIN_GAIN_BEYOND) * usual:
+            return A_LITTLE_MORE if most < (1 + MAX_LOSS_BEYOND) * usual else 1.0
+        return 4.0 if most < (1 - MIN_STEP) * twice else 2.0
 
     def _side_by_side(self, term: DataTerm, truth: FloatArray) -> tuple[int, float, float]:
         """Return the losses with the usual lambda and with twice as much, and after how many iterations.
 
         Both runs have the same sigma at the same time, and the longer they run, the less of an advantage has more
-        lambda: what it has lost before the end, it does not win back, and both runs are given up.
+        lambda: what it has lost before the end, it does not win back, and both runs are given up. If it is worse at once
+        they go on for a little while, as that may be chance.
         """
         number, drivers = 0, [self._driver(term, factor) for factor in (1.0, 2.0)]
         for number, states in enumerate(itertools.zip_longest(*(driver.states() for driver in drivers)), 1):
             if number >= MIN_ITERATIONS and None not in states:
                 usual, twice = (_loss(term.crop(self.iteration.image(state)), truth) for state in states)
-                if twice > (1 - MIN_GAIN) * usual:
+                if twice > (1 - MIN_GAIN) * usual and (number >= LESS_ITERATIONS or twice <= usual):
                     return number, usual, twice
         usual, twice = (_loss(term.crop(self.iteration.image(driver.state)), truth) for driver in drivers)
         return number, usual, twice
