@@ -12,8 +12,8 @@ more than the best lambda, and in the end never for less. Lambda is therefore mu
 falls by an eighth or so, and with f = 4 as well, by a twentieth: where 4 is worse than 1, the best is not twice the
 usual. Where the loss with 4 is up to 15 % larger it is multiplied by 1.4, which two cases of chelsea are indifferent to
 (-0.02 and -0.01 dB); one of brick, as lambda was then, wanted it (0.3 dB). Of the images that only check, three cases
-of wine and retina gain 0.1 to 0.4 dB. To ask for a gain of a twelfth only would be wrong for motorcycle (box of 5 pixels,
-noise 20/255) and brick (Gaussian of 0.5 pixels, noise 10/255), which lose 0.2 dB each.
+of wine and retina gain 0.1 to 0.4 dB. To ask for a gain of a twelfth only would be wrong for motorcycle (box of 5
+pixels, noise 20/255) and brick (Gaussian of 0.5 pixels, noise 10/255), which lose 0.2 dB each.
 
 The runs with f = 1 and 2 are done side by side, and given up as soon as 2 gains too little: in 99 cases of
 ``benchmarks/automatic.py``, from the fifth iteration on, none did so that gained enough in the end, and a quarter of
@@ -172,8 +172,8 @@ class Rehearsal:
         """Return the losses with the usual lambda and with twice as much, and after how many iterations.
 
         Both runs have the same sigma at the same time, and the longer they run, the less of an advantage has more
-        lambda: what it has lost before the end, it does not win back, and both runs are given up. If it is worse at once
-        they go on for a little while, as that may be chance.
+        lambda: what it has lost before the end, it does not win back, and both runs are given up. If it is worse at
+        once they go on for a little while, as that may be chance.
         """
         number, drivers = 0, [self._driver(term, factor) for factor in (1.0, 2.0)]
         for number, states in enumerate(itertools.zip_longest(*(driver.states() for driver in drivers)), 1):
