@@ -159,7 +159,7 @@ def test_less_lambda_needs_the_agreement_of_all_windows_as_well(bricks, monkeypa
 
 @pytest.mark.parametrize(
     ("losses", "expected"),
-    [((5, 1.0, 1.5), rehearsal.LESS), ((5, 1.0, 1.3), 1.0), ((9, 1.0, 1.5), 1.0), ((13, 1.0, 0.9), 1.0)],
+    [((8, 1.0, 1.1), rehearsal.LESS), ((8, 1.0, 0.95), 1.0), ((5, 1.0, 0.95), 1.0), ((13, 1.0, 1.1), 1.0)],
 )
 def test_lines_that_are_lost_at_once_get_less_lambda(bricks, monkeypatch, losses, expected):
     model, y = bricks
@@ -167,6 +167,40 @@ def test_lines_that_are_lost_at_once_get_less_lambda(bricks, monkeypatch, losses
     asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
     monkeypatch.setattr(Rehearsal, "_side_by_side", lambda self, term, truth: losses)
     assert asked.factor(y) == expected
+
+
+@pytest.mark.parametrize(
+    ("twice", "most", "expected"),
+    [(0.8, 0.7, 4.0), (0.8, 0.9, 2.0), (0.8, 0.97, 1.4), (0.8, 1.1, 1.4), (0.8, 1.2, 1.0), (0.9, 0.7, 1.0)],
+)
+def test_four_times_lambda_tells_how_much_more_there_is_to_gain(bricks, monkeypatch, twice, most, expected):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    monkeypatch.setattr(Rehearsal, "_side_by_side", lambda self, term, truth: (12, 1.0, twice))
+    monkeypatch.setattr(Rehearsal, "_restored", lambda self, term, factor: term.start())
+    monkeypatch.setattr(rehearsal, "_loss", lambda image, truth: most)
+    assert asked.factor(y) == expected
+
+
+@pytest.mark.parametrize(
+    ("ratios", "number"),
+    [
+        ((2.0, 2.0, 2.0, 2.0, 0.95), 5),
+        ((0.5, 0.5, 0.5, 0.5, 1.1, 1.1, 1.1, 1.1, 1.1), 8),
+        ((0.5, 0.5, 0.5, 0.5, 1.1, 0.95), 6),
+        ((0.5, 0.5, 0.5, 0.5, 1.1, 1.1, 1.1, 0.95), 8),
+        ((0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.9), 9),
+    ],
+)
+def test_what_is_worse_at_once_is_looked_at_a_little_longer(bricks, monkeypatch, ratios, number):
+    model, y = bricks
+    plan = pp.prepare(y, model, noise=NOISE, workers=1)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    # Losses are asked for from the fifth iteration on, first with the usual lambda, then with twice as much.
+    losses = iter([loss for ratio in ratios[4:] for loss in (1.0, ratio)])
+    monkeypatch.setattr(rehearsal, "_loss", lambda image, truth: next(losses))
+    assert asked._side_by_side(model.data_term(y), y) == (number, 1.0, ratios[-1])
 
 
 @pytest.mark.parametrize("image", [data.brick, data.camera])
