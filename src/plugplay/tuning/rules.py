@@ -66,8 +66,9 @@ first sigmas, lambdas and thresholds change less than 0.05 dB there, and so does
 is not told, folded detail must not pass for it: see `plugplay.tuning.decimation`.
 
 **Tolerance.** 2e-3 instead of 1e-3 ends runs four iterations sooner: on seven photographs inpainting gains
-0.02 dB by it. 3e-3 is enough for plain deblurring, which loses 0.01 dB on average. Photons keep 1e-3. How many
-iterations that takes is planned for, and what is reported is three times as large: `plugplay.tuning.length`.
+0.02 dB by it. 4e-3 is enough for plain deblurring: 3e-3 took one iteration more and changed PSNR by 0.00 dB on average
+(18 images with four kernels, from -0.13 to +0.11 dB), and 2e-3 gained 0.01 dB over that. Photons keep 1e-3. How many
+iterations it takes is planned for, and what is reported is three times as large: `plugplay.tuning.length`.
 
 **Half-quadratic splitting** has no multiplier that hands anything back: lambda is 0.23 s², and sigma falls from
 49/255 to s, evenly on a logarithmic scale, in a dozen iterations.
@@ -121,7 +122,7 @@ FINE_GAMMA, FINE_LAMBDA, FINE_FIRST_SIGMA = 1.6, 1.15, 1.5
 DECIMATED_GAMMA, GAMMA_PER_FACTOR = 1.87, 0.135
 DECIMATED_LAMBDA, LAMBDA_PER_FACTOR = 0.6, 0.025
 DECIMATED_FIRST_SIGMA = 0.28
-TOLERANCE, BLUR_TOLERANCE, DECIMATED_TOLERANCE, PHOTON_TOLERANCE = 2e-3, 3e-3, 4e-3, 1e-3
+TOLERANCE, BLUR_TOLERANCE, DECIMATED_TOLERANCE, PHOTON_TOLERANCE = 2e-3, 4e-3, 4e-3, 1e-3
 # Behind a mild blur an image is as exact as its data, and what changes by their noise has not converged.
 MILD_TOLERANCE_PER_NOISE = 0.75
 MAX_ITER = 40
