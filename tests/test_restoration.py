@@ -93,9 +93,9 @@ def test_floats_come_back_in_their_own_units(blurred):
 
 
 def test_floats_far_outside_the_unit_range_get_a_range_from_the_data(blurred):
-    same = pp.restore(blurred, BLUR, denoiser="tv", noise=0.02)
     result = pp.restore(blurred * 500 - 100, BLUR, denoiser="tv", noise=0.02 * 500)
     low, high = result.parameters.working_range
+    same = pp.restore(blurred, BLUR, denoiser="tv", noise=0.02, data_range=((low + 100) / 500, (high + 100) / 500))
     assert low < -100 + 500 * blurred.min() + 5
     assert high > -100 + 500 * blurred.max() - 5
     assert np.std((result.image + 100) / 500 - same.image) < 0.01
@@ -104,12 +104,18 @@ def test_floats_far_outside_the_unit_range_get_a_range_from_the_data(blurred):
 
 
 @pytest.mark.parametrize(("factor", "shift"), [(1.0, -0.5), (1.0, 0.3), (1e-15, 0.0), (1e20, 0.0)])
-def test_floats_of_any_size_and_sign_are_restored_alike(blurred, factor, shift):
+def test_floats_of_any_size_and_sign_are_restored_alike(camera, blurred, factor, shift):
     """Light below zero, or in units in which it is tiny, is neither clipped nor taken for a constant."""
-    same = pp.restore(blurred, BLUR, denoiser="tv", noise=0.02)
     moved = pp.restore(blurred * factor + shift, BLUR, denoiser="tv", noise=0.02 * factor)
-    assert np.std((moved.image - shift) / factor - same.image) < 0.01
+    back = (moved.image - shift) / factor
+    low, high = moved.parameters.working_range
+    same = pp.restore(
+        blurred, BLUR, denoiser="tv", noise=0.02, data_range=((low - shift) / factor, (high - shift) / factor)
+    )
+    assert np.std(back - same.image) < 0.01
     assert moved.status.name == same.status.name
+    usual = pp.restore(blurred, BLUR, denoiser="tv", noise=0.02)
+    assert pp.psnr(back, camera) == pytest.approx(pp.psnr(usual.image, camera), abs=0.1)
 
 
 def test_noise_beyond_black_and_white_is_no_light():

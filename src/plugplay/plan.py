@@ -73,10 +73,8 @@ class Plan:
     >>> plan = pp.prepare(np.eye(16), pp.models.Deblurring(pp.kernels.box(3)), denoiser="tv", noise=0.01)
     >>> plan.parameters.chosen
     ('lam', 'schedule', 'tol', 'max_iter')
-    >>> for state in plan.iterate():
-    ...     if state.iteration == 2:
-    ...         break
-    >>> plan.image(state).shape
+    >>> first = next(plan.iterate())
+    >>> plan.image(first).shape
     (16, 16)
     """
 
@@ -90,6 +88,7 @@ class Plan:
     _start: FloatArray | State | None
     _reference: FloatArray | None
     _workers: int
+    _residual: float
     _search: LambdaSearch | None
     # What the result is held against, and, if lambda may follow from what is found, what it follows from.
     _watch: Watch | None
@@ -217,7 +216,7 @@ class Plan:
         """Return the plan with the lambda that a rehearsal speaks for, which is too small for more than one thread."""
         assert self._case is not None  # only then is it asked for
         loop = replace(self._loop, prepared=alone)
-        factor = Rehearsal(model, self._case, loop, self._iteration, step_residual(self._case)).factor(y)
+        factor = Rehearsal(model, self._case, loop, self._iteration, self._residual).factor(y)
         case = replace(self._case, strength=factor * self._case.strength)
         return replace(self._following(case), _case=case)
 
@@ -241,7 +240,7 @@ class Plan:
             self._loop,
             start=None if is_coarse(self._start) else self._start,
             quality=None if self._reference is None else self._psnr,
-            rtol=step_residual(self._case),
+            rtol=self._residual,
             progress=progress,
         )
 
@@ -343,9 +342,9 @@ def prepare(
     leaves, natural = "white" if white else traits.leaves, traits.natural and not stars
     left = replace(traits, leaves=leaves, noise=level, noise_spectrum=problem.spectrum, natural=natural)
     method = prepare_denoiser(denoiser, left, threads)
-    plain = watched and free and not first and max_iter is None and is_plain(traits, data_term, described)
-    large = plain and is_large(unit)
-    coarse = coarse_of(unit, model, traits, pace=pace) if large or pace is not None else None
+    plain = not first and is_plain(traits, data_term, described)
+    usual, large = watched and free and max_iter is None and plain, plain and is_large(unit)
+    coarse = coarse_of(unit, model, traits, pace=pace) if (usual and large) or pace is not None else None
     case = Case(
         traits=description.rule_traits(data_term, traits),
         noise=level,
@@ -355,7 +354,7 @@ def prepare(
         max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
         one_step=single,
         min_sigma=min_sigma_of(method),
-        grid="fine" if large else "only",
+        grid="fine" if usual and large else "only",
         uniform=isinstance(described, float),
         planned=schedule is None and tol is None and not stars,
     )
@@ -390,11 +389,12 @@ def prepare(
         _start=posing.first_guess(start, data_term, conversion),
         _reference=None if reference is None else posing.checked_reference(reference, data_term, conversion),
         _workers=threads,
+        _residual=step_residual(plain=large),
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
         _watch=watching.watch_for(data_term, traits, unit, problem, scale),
         _case=case if watched else None,
         _coarse=coarse,
     )
     plan = plan if found.noise is None else plan._assuming(found.noise)
-    rehearsed = plain and pace is None and loop.denoiser == REHEARSED
+    rehearsed = usual and pace is None and loop.denoiser == REHEARSED
     return plan._rehearsed(unit, model, prepare_denoiser(denoiser, left, 1)) if rehearsed else plan

@@ -146,7 +146,7 @@ def _error(masked: DataTerm, term: DataTerm, traits: Traits, held: BoolArray) ->
         clip=None,
         min_iter=choice.min_iter,
     )
-    driver = Driver(masked, denoiser, way, parameters, rtol=step_residual(case))
+    driver = Driver(masked, denoiser, way, parameters, rtol=step_residual(plain=False))
     driver.run()
     residual = residual_of(term, way.image(driver.state))
     assert residual is not None  # a model that takes a mask has one

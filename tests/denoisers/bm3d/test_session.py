@@ -145,26 +145,32 @@ def test_a_third_stage_joins_the_groups_that_are_there():
     sparse = two.session()
     np.testing.assert_array_equal(session(image, 0.2), sparse(image, 0.2))
     assert not np.array_equal(session(image, 0.14), sparse(image, 0.14))
-    memory, profile = Memory(40), third._profile(0.2, in_session=True)
+    memory, profile = Memory(40), third._profile(0.2, in_session=True, colour=False)
     groups = memory.groups_for(0.2, profile)
-    with_third = third._profile(0.14, in_session=True)
+    with_third = third._profile(0.14, in_session=True, colour=False)
     assert with_third.principal is not None
     assert profile.principal is None
     assert memory.groups_for(0.14, with_third) is groups
     # Outside of a session there are two stages on the usual grid, and two for a noise that a third cannot improve.
     np.testing.assert_array_equal(third(image, 0.14), BM3D()(image, 0.14))
-    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True) == profile
+    assert third._profile(0.9 * MIN_THIRD_SIGMA, in_session=True, colour=False) == profile
 
 
-def test_colours_are_thinned_out_where_no_third_stage_follows():
-    blurred = BM3D(sparse_above=0.15)
-    profiles = [blurred._profile(sigma, in_session=True) for sigma in (0.2, 0.1, 0.02)]
-    assert [(profile.pilot.step, profile.final.step, profile.thinning) for profile in profiles] == [
-        (7, 7, 1),
-        (4, 4, 4),
-        (6, 6, 1),
-    ]
-    assert blurred._profile(0.2, in_session=False) == profile_for("normal", 2, "denoising")
+@pytest.mark.parametrize(
+    ("denoiser", "colour", "expected"),
+    [
+        (BM3D(sparse_above=0.15), False, [(7, 7, 1), (4, 4, 4), (6, 6, 1)]),
+        (BM3D(sparse_above=0.15), True, [(7, 7, 1), (4, 4, 4), (6, 6, 1)]),
+        (BM3D(sparse_above=0.15, third_below=0.15), False, [(5, 5, 1), (7, 7, 1), (7, 7, 1)]),
+        (BM3D(sparse_above=0.15, third_below=0.15), True, [(4, 4, 4), (7, 7, 1), (7, 7, 1)]),
+        (BM3D(sparse_above=0.0, third_below=0.15), True, [(4, 4, 4), (5, 5, 1), (5, 5, 1)]),
+    ],
+    ids=["blurred", "blurred colours", "decimated by 2", "colours by 2", "colours by 4"],
+)
+def test_colours_are_thinned_out_where_no_third_stage_follows(denoiser, colour, expected):
+    profiles = [denoiser._profile(sigma, in_session=True, colour=colour) for sigma in (0.2, 0.1, 0.02)]
+    assert [(profile.pilot.step, profile.final.step, profile.thinning) for profile in profiles] == expected
+    assert denoiser._profile(0.2, in_session=False, colour=colour) == profile_for("normal", 2, "denoising")
 
 
 def test_only_luminance_has_the_third_stage_in_a_session():
