@@ -216,7 +216,7 @@ class Plan:
         """Return the plan with the lambda that a rehearsal speaks for, which is too small for more than one thread."""
         assert self._case is not None  # only then is it asked for
         loop = replace(self._loop, prepared=alone)
-        factor = Rehearsal(model, self._case, loop, self._iteration, self._residual).factor(y)
+        factor = Rehearsal(model, self._case, loop, self._iteration).factor(y)
         case = replace(self._case, strength=factor * self._case.strength)
         return replace(self._following(case), _case=case)
 
@@ -389,7 +389,7 @@ def prepare(
         _start=posing.first_guess(start, data_term, conversion),
         _reference=None if reference is None else posing.checked_reference(reference, data_term, conversion),
         _workers=threads,
-        _residual=step_residual(plain=large),
+        _residual=step_residual(plain=large and not white, noise=level),
         _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
         _watch=watching.watch_for(data_term, traits, unit, problem, scale),
         _case=case if watched else None,

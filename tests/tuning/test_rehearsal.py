@@ -69,7 +69,7 @@ def test_it_is_the_best_of_runs_done_by_hand(bricks):
     best = min(losses, key=losses.get)
     assert losses[best] < (1 - rehearsal.MIN_GAIN) * losses[1.0]
     assert losses[4.0] < (1 - rehearsal.MIN_GAIN_BEYOND) * losses[1.0]
-    assert Rehearsal(model, usual, plan._loop, plan._iteration, 4e-2).factor(y) == best
+    assert Rehearsal(model, usual, plan._loop, plan._iteration).factor(y) == best
     assert plan._case.strength == best
 
 
@@ -98,7 +98,7 @@ def test_a_run_with_more_noise_keeps_the_factor(bricks):
 def test_hardly_any_noise_mild_blur_and_small_images_are_not_rehearsed(bricks):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    judge = Rehearsal(model, replace(plan._case, strength=1.0), plan._loop, plan._iteration, 4e-2)
+    judge = Rehearsal(model, replace(plan._case, strength=1.0), plan._loop, plan._iteration)
     assert judge.factor(y[:60]) == 1
     assert replace(judge, case=replace(judge.case, noise=1e-5)).factor(y) == 1
     mild = pp.models.Deblurring(pp.kernels.gaussian(5, sigma=0.5), boundary="unknown")
@@ -121,7 +121,7 @@ def test_colours_are_rehearsed_by_their_mean(bricks, monkeypatch):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
     seen = []
-    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration)
     whole = Rehearsal._restored
     monkeypatch.setattr(
         Rehearsal, "_restored", lambda self, term, factor: seen.append(self.case.noise) or whole(self, term, factor)
@@ -135,7 +135,7 @@ def test_colours_are_rehearsed_by_their_mean(bricks, monkeypatch):
 def test_all_windows_have_to_agree(bricks, monkeypatch):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration)
     large = np.random.default_rng(0).random((300, 300))
     first, *others = windows_of(large, rehearsal.SIDE)
     assert len({str(window) for window in (first, *others)}) == 3
@@ -149,7 +149,7 @@ def test_all_windows_have_to_agree(bricks, monkeypatch):
 def test_less_lambda_needs_the_agreement_of_all_windows_as_well(bricks, monkeypatch):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration)
     large = np.random.default_rng(0).random((300, 300))
     for said, expected in (((0.7, 0.7, 0.7), 0.7), ((0.7, 0.7, 1.0), 1.0), ((0.7, 2.0, 0.7), 1.0), ((2.0, 0.7), 1.0)):
         answers = iter(said)
@@ -164,7 +164,7 @@ def test_less_lambda_needs_the_agreement_of_all_windows_as_well(bricks, monkeypa
 def test_lines_that_are_lost_at_once_get_less_lambda(bricks, monkeypatch, losses, expected):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration)
     monkeypatch.setattr(Rehearsal, "_side_by_side", lambda self, term, truth: losses)
     assert asked.factor(y) == expected
 
@@ -176,7 +176,7 @@ def test_lines_that_are_lost_at_once_get_less_lambda(bricks, monkeypatch, losses
 def test_four_times_lambda_tells_how_much_more_there_is_to_gain(bricks, monkeypatch, twice, most, expected):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration)
     monkeypatch.setattr(Rehearsal, "_side_by_side", lambda self, term, truth: (12, 1.0, twice))
     monkeypatch.setattr(Rehearsal, "_restored", lambda self, term, factor: term.start())
     monkeypatch.setattr(rehearsal, "_loss", lambda image, truth: most)
@@ -196,7 +196,7 @@ def test_four_times_lambda_tells_how_much_more_there_is_to_gain(bricks, monkeypa
 def test_what_is_worse_at_once_is_looked_at_a_little_longer(bricks, monkeypatch, ratios, number):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration, 1e-2)
+    asked = Rehearsal(model, plan._case, plan._loop, plan._iteration)
     # Losses are asked for from the fifth iteration on, first with the usual lambda, then with twice as much.
     losses = iter([loss for ratio in ratios[4:] for loss in (1.0, ratio)])
     monkeypatch.setattr(rehearsal, "_loss", lambda image, truth: next(losses))
@@ -208,7 +208,7 @@ def test_runs_are_given_up_only_if_they_would_have_lost(image):
     """Against both runs done to their ends."""
     model, y = blurred(image()[200:296, 200:296] / 255)
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    asked = Rehearsal(model, replace(plan._case, strength=1.0), plan._loop, plan._iteration, 1e-2)
+    asked = Rehearsal(model, replace(plan._case, strength=1.0), plan._loop, plan._iteration)
     term = model.data_term(y)
     first = asked._restored(term, 1.0)
     truth = term.crop(first)
