@@ -90,7 +90,7 @@ def over_ffts(name: str, size: int, colour: bool, workers: int, rho: float, repe
     moved = v + np.float32(0.01) * rng.standard_normal(v.shape, dtype=np.float32)
     steps = term.session(residual)
     targets = cycle((v, moved))
-    for _ in range(4):  # the first ones have nothing to begin with
+    for _ in range(12):  # the first ones have nothing to begin with, and are less exact
         steps.prox(next(targets), rho)
     with counted() as transforms:
         for _ in range(2):
