@@ -36,11 +36,11 @@ class Call:
 
 
 # Calls with two stages and remembered groups, in gray images and in colour. The model's step of a deblurring takes
-# longer while sigma is large, which is counted here.
+# longer while sigma is large, which is counted here, for images of one and three megapixels.
 GRIDS: dict[Grid, tuple[float, float]] = {
     "usual": (1.0, 1.0),
-    "sparse": (1.3, 1.3),
-    "between": (1.4, 1.2),
+    "sparse": (1.2, 1.1),
+    "between": (1.25, 1.05),
     "decimated": (1.15, 1.05),
     "decimated sparse": (1.3, 1.3),
 }
