@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.fft
 
 from plugplay.arrays.strips import share_out, strips
-from plugplay.arrays.sums import dot, sum_of_squares
+from plugplay.arrays.sums import dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +27,8 @@ MAX_ITERATIONS = 2000
 STALLED = 250
 # The residual is updated, not computed; after so many updates it is computed once, to see whether it is still true.
 FAITHFUL = 20
-# Elements that are worked on at a time: few enough for the cache.
-PIECE = 1 << 15
+# Elements that are worked on at a time: enough to be worth a call.
+PIECE = 1 << 17
 POWER_STEPS = 30
 # Power iteration approaches the largest eigenvalue from below.
 POWER_MARGIN = 1.05
@@ -250,18 +251,16 @@ def norm_of(array: FloatArray) -> float:
 
 def _dot(a: FloatArray, b: FloatArray) -> float:
     """Return the sum of products."""
-    return math.fsum(_in_pieces(dot, a, b))
+    one, other = a.reshape(-1), b.reshape(-1)
+    return math.fsum(_in_pieces(lambda first, stop: dot(one[first:stop], other[first:stop]), one.size))
 
 
 def _sum(a: FloatArray, factor: float, b: FloatArray) -> FloatArray:
     """Return ``a + factor * b`` in an array of its own."""
     result = np.empty(a.shape, np.result_type(a, b))
-
-    def add(out: FloatArray, one: FloatArray, other: FloatArray) -> None:
-        np.multiply(other, factor, out=out)
-        out += one
-
-    _in_pieces(add, result, a, b)
+    one, other, out = a.reshape(-1), b.reshape(-1), result.reshape(-1)
+    weight, combine = result.dtype.type(factor), _kernels().combine
+    _in_pieces(lambda *span: combine(one, weight, other, out, *span), result.size)
     return result
 
 
@@ -270,24 +269,21 @@ def _advanced(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return ``w + length * direction``, ``residual - length * applied`` and the norm of the latter."""
     moved, left = np.empty(w.shape, w.dtype), np.empty(w.shape, residual.dtype)
-
-    def advance(*pieces: FloatArray) -> float:
-        to, off, start, before, along, seen = pieces
-        np.multiply(along, length, out=to)
-        to += start
-        np.multiply(seen, -length, out=off)
-        off += before
-        return sum_of_squares(off)
-
-    squares = _in_pieces(advance, moved, left, w, residual, direction, applied)
+    start, before, along, seen, to, off = (
+        vector.reshape(-1) for vector in (w, residual, direction, applied, moved, left)
+    )
+    step, advance = moved.dtype.type(length), _kernels().advance
+    squares = _in_pieces(lambda *span: advance(start, before, step, along, seen, to, off, *span), moved.size)
     return moved, left, math.sqrt(math.fsum(squares))
 
 
-def _in_pieces(task: Callable[..., Any], *arrays: FloatArray) -> list[Any]:
-    """Return ``task(*pieces)`` for pieces of some arrays of one shape, done by as many threads as `scipy.fft` has."""
-    flat = [array.reshape(-1) for array in arrays]
+def _in_pieces(task: Callable[[int, int], Any], size: int) -> list[Any]:
+    """Return ``task(first, stop)`` for pieces of so many elements, done by as many threads as `scipy.fft` has."""
+    return share_out(task, strips(size, PIECE), scipy.fft.get_workers())
 
-    def work(first: int, stop: int) -> Any:
-        return task(*(array[first:stop] for array in flat))
 
-    return share_out(work, strips(arrays[0].size, PIECE), scipy.fft.get_workers())
+def _kernels() -> ModuleType:
+    """Return the kernels, which are imported with Numba when there is something to compute."""
+    from plugplay.models import solver_kernels
+
+    return solver_kernels

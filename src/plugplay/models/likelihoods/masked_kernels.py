@@ -25,12 +25,14 @@ __all__ = ["observe", "restrict", "resume", "settle"]
 
 @inline
 def _ridge(rho: Scalar, variances: FloatArray, k: int, d: int, i: int, ridge: FloatArray) -> None:
-    """Write a row of what is added to the diagonal: rho, times the variances if there are any."""
-    ridge[:] = rho
+    """Write a row of what is added to the diagonal, rho times the variances; it is rho beyond them."""
     if d < variances.shape[1] and i < variances.shape[2]:
         factors = variances[k, d, i]
         for j in range(factors.size):
-            ridge[j] *= factors[j]
+            ridge[j] = rho * factors[j]
+        ridge[factors.size :] = rho
+    elif variances.size:
+        ridge[:] = rho
 
 
 @kernel
@@ -64,7 +66,7 @@ def resume(
     stop: int,
 ) -> float:
     """Turn w into `share` times itself, M G Gᵀ M w into what that leaves of `rhs`, and return its sum of squares."""
-    squares, ridge = np.zeros(rhs.shape[3], np.float64), np.empty(rhs.shape[3], rhs.dtype)
+    squares, ridge = np.zeros(rhs.shape[3], np.float64), np.full(rhs.shape[3], rho)
     for k, d, i in np.ndindex((rhs.shape[0], stop - first, rhs.shape[2])):
         _ridge(rho, variances, k, first + d, i, ridge)
         target, guess, left = rhs[k, first + d, i], w[k, first + d, i], seen[k, first + d, i]
@@ -88,7 +90,7 @@ def restrict(
     first: int,
 ) -> float:
     """Write M (filtered w) + ridge w for a w that is zero outside of M, and return its inner product with w."""
-    products, ridge = np.zeros(rows.shape[3], np.float64), np.empty(rows.shape[3], rows.dtype)
+    products, ridge = np.zeros(rows.shape[3], np.float64), np.full(rows.shape[3], rho)
     nothing = out.dtype.type(0)
     for k, d, i in np.ndindex(rows.shape[:3]):
         filtered, before, after = rows[k, d, i], w[k, first + d, i], out[k, first + d, i]
@@ -110,7 +112,7 @@ def settle(
     left: FloatArray, w: FloatArray, rho: Scalar, variances: FloatArray, rhs: FloatArray, first: int, stop: int
 ) -> float:
     """Turn M (y - G v) into M G Gᵀ M w, and return the sum of squares of M (y - G x), which is what else it is."""
-    squares, ridge = np.zeros(rhs.shape[3], np.float64), np.empty(rhs.shape[3], rhs.dtype)
+    squares, ridge = np.zeros(rhs.shape[3], np.float64), np.full(rhs.shape[3], rho)
     for k, d, i in np.ndindex((rhs.shape[0], stop - first, rhs.shape[2])):
         _ridge(rho, variances, k, first + d, i, ridge)
         rest, solution, target = left[k, first + d, i], w[k, first + d, i], rhs[k, first + d, i]

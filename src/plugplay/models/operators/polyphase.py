@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["SampledBlur"]
 
 # Frequencies that a kernel works on in one call, which takes some microseconds by itself.
-STRIP = 1 << 15
+STRIP = 1 << 16
 # Frequencies from which on threads save more time than it takes to wake them; aliases take three times as long.
 WORTH_SHARING = 1 << 18
 # Pixels, in all channels, up to which these are worked on together. Larger images keep threads busy with one at a time,
