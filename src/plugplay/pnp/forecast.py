@@ -47,13 +47,15 @@ LAST_RATIO, EXACT_LAST_RATIO, COARSE_LAST_RATIO = 1.3, 2.6, 2.3
 EXACT = 0.003
 # How many iterations make a trend where sigma does not fall, and how many the time of the next.
 TREND = 8
-RECENT = 5
+RECENT = 6
+# The first ones, which have to set things up, do not count.
+UNTYPICAL = 2
 # A smaller fall of the logarithm of sigma is none.
 MIN_FALL = 1e-6
 # What an iteration takes beside the denoiser, relative to a call of it.
 MODEL_WORK = 0.1
-# What looking at the result takes, in the same units: none where holes are filled, and two after a deblurring.
-LAST_WORK = 1.0
+# What looking at the result takes, in the same units: none where holes are filled, one after a deblurring.
+LAST_WORK = 0.9
 # Of a planned run, what delta is now does not count before so many iterations are left.
 SURE = 3
 # What delta is now counts for half when it is so many powers of e above the tolerance.
@@ -168,10 +170,10 @@ def _full_length(first_sigma: float, parameters: Parameters) -> float:
 
 
 def _unit(seconds: Sequence[float], work: Sequence[float]) -> float:
-    """Return the seconds for each unit of work, in the last iterations; the first has to set things up."""
-    first = 1 if len(seconds) > 1 else 0
-    recent = max(first, len(seconds) - RECENT)
-    return math.fsum(seconds[recent:]) / math.fsum(work[recent:])
+    """Return the seconds for each unit of work: the median of the last iterations, as any may be held up."""
+    done = len(seconds)
+    recent = max(min(UNTYPICAL, done - 1), done - RECENT)
+    return statistics.median(took / effort for took, effort in zip(seconds[recent:], work[recent:], strict=True))
 
 
 def _work(sigma: Sequence[float], parameters: Parameters, colour: bool) -> list[float]:

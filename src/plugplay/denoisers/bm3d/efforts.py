@@ -40,12 +40,12 @@ class Call:
 GRIDS: dict[Grid, tuple[float, float]] = {
     "usual": (1.0, 1.0),
     "sparse": (1.2, 1.1),
-    "between": (1.25, 1.05),
+    "between": (1.3, 1.05),
     "decimated": (1.15, 1.05),
     "decimated sparse": (1.3, 1.3),
 }
 # What a search and further stages add, as a share of that.
-SEARCH, SPARSE_SEARCH, THIRD, LOCAL = (1.2, 0.5), (0.4, 0.2), (1.1, 0.42), (0.15, 0.1)
+SEARCH, SPARSE_SEARCH, THIRD, LOCAL = (1.05, 0.42), (0.4, 0.2), (1.1, 0.5), (0.15, 0.1)
 
 
 def grid_of(decimated: bool, *, sparse: bool, between: bool) -> Grid:
@@ -61,7 +61,7 @@ def effort(call: Call, *, colour: bool) -> float:
     Examples
     --------
     >>> effort(Call("usual", searches=False), colour=False), effort(Call("usual", searches=True), colour=False)
-    (1.0, 2.2)
+    (1.0, 2.05)
     """
     which = int(colour)
     search = SPARSE_SEARCH if call.grid == "sparse" else SEARCH
