@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 __all__ = ["Pieces", "Runner", "share_out", "strips", "threads"]
@@ -81,18 +80,16 @@ def share_out(task: Callable[..., Any], pieces: Sequence[tuple[Any, ...]], worke
     return results
 
 
-@contextmanager
-def threads(workers: int, pieces: int) -> Iterator[Runner]:
-    """Give a function ``run(task, pieces)`` that returns ``[task(*piece) for piece in pieces]``.
+def threads(workers: int) -> Runner:
+    """Return a function ``run(task, pieces)`` that is `share_out` with so many threads.
 
-    Parameters
-    ----------
-    workers : int
-        Number of threads.
-    pieces : int
-        How many pieces there will be; no more threads are started.
+    Examples
+    --------
+    >>> run = threads(2)
+    >>> run(lambda first, stop: stop - first, strips(70))
+    [32, 32, 6]
     """
-    yield functools.partial(share_out, workers=min(workers, pieces))
+    return functools.partial(share_out, workers=workers)
 
 
 @functools.cache

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray
-from plugplay.arrays.strips import strips, threads
+from plugplay.arrays.strips import share_out, strips
 from plugplay.compiling import kernel
 from plugplay.denoisers._scalars import Scalar, decay
 
@@ -102,8 +102,7 @@ def window_average(
     cut = np.float32(slack / width**2)
 
     pieces = strips(height)
-    with threads(workers, len(pieces)) as run:
-        parts = run(partial(_average_strip, padded, offsets, factors, patch, cut), pieces)
+    parts = share_out(partial(_average_strip, padded, offsets, factors, patch, cut), pieces, workers)
     sums = np.zeros((padded.shape[0] + 1, height, image.shape[1]), np.float32)
     for (first, _), part in zip(pieces, parts, strict=True):
         # A strip also adds to the rows below it that its window reaches.

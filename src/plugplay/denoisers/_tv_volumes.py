@@ -53,15 +53,15 @@ def minimise_volume(
     v = np.empty_like(x)
     weight, pace = x.dtype.type(strength), x.dtype.type(1 / (12 * strength))
     pieces = strips(x.shape[1] * x.shape[2], ROWS)
-    with threads(workers, len(pieces)) as run:
-        for iteration, momentum in enumerate(momenta.astype(x.dtype), start=1):
-            run(partial(_primal, x, q, weight, v), pieces)
-            run(partial(_dual, v, p, q, pace, momentum), pieces)
-            if iteration % stride == 0 or iteration == len(momenta):
-                run(partial(_primal, x, p, weight, v), pieces)
-                gap = math.fsum(run(partial(_gap, v, p, weight), pieces))
-                if 2 * gap <= tolerance**2 * x.size:
-                    break
+    run = threads(workers)
+    for iteration, momentum in enumerate(momenta.astype(x.dtype), start=1):
+        run(partial(_primal, x, q, weight, v), pieces)
+        run(partial(_dual, v, p, q, pace, momentum), pieces)
+        if iteration % stride == 0 or iteration == len(momenta):
+            run(partial(_primal, x, p, weight, v), pieces)
+            gap = math.fsum(run(partial(_gap, v, p, weight), pieces))
+            if 2 * gap <= tolerance**2 * x.size:
+                break
     return v
 
 

@@ -36,11 +36,10 @@ def shrink_volumes(
     ``threshold(power, noise)`` gives the threshold of a band with this mean square, of which this much is noise.
     """
     reach = 2**levels - 1
-    rows = (x.shape[1] + reach) * (x.shape[2] + reach)
     smooth = np.empty_like(x)
-    with threads(workers, len(strips(rows, ROWS))) as run:
-        for volume, out in zip(x, smooth, strict=True):
-            out[:] = _shrink(np.pad(volume, reach, mode="symmetric"), sigma, levels, threshold, run)
+    run = threads(workers)
+    for volume, out in zip(x, smooth, strict=True):
+        out[:] = _shrink(np.pad(volume, reach, mode="symmetric"), sigma, levels, threshold, run)
     return smooth
 
 

@@ -96,11 +96,11 @@ class DoublyStochasticNonLocalMeans(Threaded):
         pieces = strips(noisy.shape[0])
         product = np.empty(noisy.shape[:2])
         smooth = np.empty_like(noisy)
-        with threads(check_workers(self.workers), len(pieces)) as run:
-            weights, scaling = self._balanced(noisy, sigma, run, pieces)
-            for source, target in zip(_channels(noisy), _channels(smooth), strict=True):
-                run(partial(_multiply, weights, offsets, scaling * source, product), pieces)
-                target[:] = scaling * product
+        run = threads(check_workers(self.workers))
+        weights, scaling = self._balanced(noisy, sigma, run, pieces)
+        for source, target in zip(_channels(noisy), _channels(smooth), strict=True):
+            run(partial(_multiply, weights, offsets, scaling * source, product), pieces)
+            target[:] = scaling * product
         return smooth
 
     def matrix(self, image: FloatArray, sigma: float, /) -> csr_matrix:
@@ -131,8 +131,8 @@ class DoublyStochasticNonLocalMeans(Threaded):
         if is_negligible(sigma):
             raise ValueError(f"the weights need a sigma above 0; got {sigma!r}")
         pieces = strips(noisy.shape[0])
-        with threads(check_workers(self.workers), len(pieces)) as run:
-            weights, scaling = self._balanced(noisy, sigma, run, pieces)
+        run = threads(check_workers(self.workers))
+        weights, scaling = self._balanced(noisy, sigma, run, pieces)
         size = scaling.size
         index = np.arange(size).reshape(scaling.shape)
         rows, columns, values = [np.arange(size)], [np.arange(size)], [np.ones(size)]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import FloatArray, check_spatial_ndim, check_workers
-from plugplay.arrays.strips import strips, threads
+from plugplay.arrays.strips import share_out, strips
 from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._prepared import Volumetric
@@ -99,8 +99,7 @@ def blur(planes: FloatArray, width: float, workers: int) -> FloatArray:
     beside = np.pad(np.arange(columns), radius, mode="symmetric")
     smooth = np.empty_like(planes)
     pieces = strips(height, ROWS)
-    with threads(workers, len(pieces)) as run:
-        run(partial(_blur_rows, planes, taps, above, beside, smooth), pieces)
+    share_out(partial(_blur_rows, planes, taps, above, beside, smooth), pieces, workers)
     return smooth
 
 
@@ -114,8 +113,7 @@ def blur_volume(volumes: FloatArray, width: float, workers: int) -> FloatArray:
     slices = smooth.reshape(channels, depth, -1)
     mixed = np.empty_like(slices)
     pieces = strips(depth, SLICES)
-    with threads(workers, len(pieces)) as run:
-        run(partial(_blur_across, slices, taps, above, mixed), pieces)
+    share_out(partial(_blur_across, slices, taps, above, mixed), pieces, workers)
     return mixed.reshape(volumes.shape)
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_spatial_ndim, check_workers
-from plugplay.arrays.strips import strips, threads
+from plugplay.arrays.strips import share_out, strips
 from plugplay.compiling import kernel
 from plugplay.denoisers._inputs import channels_first, channels_last, checked, is_negligible
 from plugplay.denoisers._prepared import Volumetric
@@ -91,8 +91,7 @@ def median_filter(image: FloatArray, radius: int, workers: int, *, spatial_ndim:
     padded = np.pad(volumes, reach, mode="symmetric")
     middle = np.empty_like(volumes)
     pieces = strips(volumes.shape[1] * volumes.shape[2])
-    with threads(workers, len(pieces)) as run:
-        run(partial(_medians, padded, radius, middle), pieces)
+    share_out(partial(_medians, padded, radius, middle), pieces, workers)
     return channels_last(middle, image.shape)
 
 

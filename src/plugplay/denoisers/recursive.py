@@ -110,11 +110,11 @@ def recursive_filter(
     slope = x.dtype.type(spatial / tonal)
     across, down = np.empty((height, width), x.dtype), np.empty((height, width), x.dtype)
     rows, columns = strips(height, ROWS), strips(width, ROWS)
-    with threads(workers, max(len(rows), len(columns))) as run:
-        run(partial(_coefficients, guide, rate, slope, across, down), rows)
-        for k in range(iterations):
-            run(partial(_filter_rows, smooth, across, k), rows)
-            run(partial(_filter_columns, smooth, down, k), columns)
+    run = threads(workers)
+    run(partial(_coefficients, guide, rate, slope, across, down), rows)
+    for k in range(iterations):
+        run(partial(_filter_rows, smooth, across, k), rows)
+        run(partial(_filter_columns, smooth, down, k), columns)
     return smooth
 
 

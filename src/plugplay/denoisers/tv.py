@@ -126,13 +126,13 @@ class TotalVariation(Volumetric):
         smooth = np.empty_like(x)
         scale = x.dtype.type(strength)
 
-        with threads(workers, len(pieces)) as run:
-            for first in range(0, self.max_iterations, STRIDE):
-                run(partial(_advance, x, now, after, scale, momentum[first : first + STRIDE]), pieces)
-                now, after = after, now
-                gap = math.fsum(run(partial(_gap, x, now, scale, smooth), pieces))
-                if 2 * gap <= tolerance**2 * x.size:
-                    break
+        run = threads(workers)
+        for first in range(0, self.max_iterations, STRIDE):
+            run(partial(_advance, x, now, after, scale, momentum[first : first + STRIDE]), pieces)
+            now, after = after, now
+            gap = math.fsum(run(partial(_gap, x, now, scale, smooth), pieces))
+            if 2 * gap <= tolerance**2 * x.size:
+                break
         return smooth
 
 

@@ -111,8 +111,8 @@ def shrink(x: FloatArray, sigma: float, *, levels: int, factor: float, workers: 
         return shrink_volumes(x, sigma, levels=levels, threshold=partial(_threshold, factor=factor), workers=workers)
     reach = 2**levels - 1
     extended = np.pad(x, ((0, 0), (reach, reach), (reach, reach)), mode="symmetric")
-    with threads(workers, len(strips(x.shape[1] + reach, ROWS))) as run:
-        return np.stack([_shrink_plane(plane, sigma, levels, factor, run) for plane in extended])
+    run = threads(workers)
+    return np.stack([_shrink_plane(plane, sigma, levels, factor, run) for plane in extended])
 
 
 def _shrink_plane(plane: FloatArray, sigma: float, levels: int, factor: float, run: Runner) -> FloatArray:
