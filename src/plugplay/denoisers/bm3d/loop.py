@@ -67,6 +67,11 @@ or a later beginning would cost 0.03 dB each.
 
 MOVES_AFTER = 3
 """With less noise than that, reference blocks move by a pixel after so many calls, and groups are formed anew.
+
+Artefacts of blocks that stay where they are pass through all iterations. On 14 crops of 256 x 256 pixels this gains
+0.03 dB by 2 and 0.02 dB by 4 on average. Moving in every call gains as much, in half as much time again; new groups on
+a grid that stays gain 0.01 dB. Ten crops that had no say gain 0.02 and 0.03 dB. With more noise, blocks that move when
+groups are formed anyway gain 0.00 dB on such crops and lose 0.01 dB in colour, so there they stay.
 """
 
 LOCAL_SIGMA, LOCAL_WHITE_SIGMA = 0.2, 1.0
