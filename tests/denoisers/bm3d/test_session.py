@@ -10,6 +10,7 @@ from plugplay.denoisers import BM3D
 from plugplay.denoisers.bm3d.canvas import Canvas
 from plugplay.denoisers.bm3d.denoiser import MIN_THIRD_SIGMA
 from plugplay.denoisers.bm3d.images import denoise_image
+from plugplay.denoisers.bm3d.loop import MOVES_AFTER
 from plugplay.denoisers.bm3d.memory import LIFETIME, NOISE_CHANGE, TINY_SIGMA, Memory
 from plugplay.denoisers.bm3d.pipeline import denoise_planes
 from plugplay.denoisers.bm3d.profiles import profile_for
@@ -201,10 +202,61 @@ def test_super_resolution_has_the_third_stage_from_some_sigma_on(noise):
     assert BM3D().prepared(Traits(leaves="coloured", noise=noise), 1).third_below is None
 
 
+def test_reference_blocks_move_with_every_search():
+    """The first grid is that of the denoiser; the next has all its blocks one pixel further down and along."""
+    denoiser = BM3D(moves_after=2, workers=1)
+    session, image = denoiser.session(), noise_image(5)
+    usual = profile_for("normal", 2, "denoising")
+    for turn in (0, 1, 2):
+        expected = denoise_image(image, 0.2, usual.moved(turn), workers=1)
+        for _ in range(2):
+            np.testing.assert_array_equal(session(image, 0.2), expected)
+    assert not np.array_equal(expected, BM3D(workers=1)(image, 0.2))
+
+
+def test_other_sessions_have_blocks_that_stay():
+    session = BM3D(workers=1).session()
+    image = noise_image(5)
+    for _ in range(LIFETIME + 1):
+        np.testing.assert_array_equal(session(image, 0.2), BM3D(workers=1)(image, 0.2))
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_moving_blocks_are_bit_identical_for_any_number_of_workers(stages):
+    image = noise_image(6, (70, 50))
+    made = []
+    for workers in (1, 3):
+        session = BM3D(moves_after=1, stages=stages, workers=workers).session()
+        made.append([session(image, sigma) for sigma in (0.2, 0.15, 0.1)])
+    np.testing.assert_array_equal(*made)
+
+
+@pytest.mark.parametrize(("noise", "calls"), [(0.5 / 255, MOVES_AFTER), (5 / 255, None)])
+def test_blocks_move_where_nearly_exact_data_are_enlarged(noise, calls):
+    traits = Traits(leaves="coloured", unknowns_per_sample=16.0, decimation=4.0, noise=noise)
+    assert BM3D().prepared(traits, 1).moves_after == calls
+    assert BM3D(moves_after=5).prepared(traits, 1).moves_after == 5
+    # What was asked for by name stays as it is, and so do deblurring and inpainting.
+    assert BM3D(stages=2).prepared(traits, 1).moves_after is None
+    assert BM3D().prepared(Traits(leaves="coloured", noise=noise), 1).moves_after is None
+    assert BM3D().prepared(Traits(leaves="coloured", unknowns_per_sample=4.0, noise=noise), 1).moves_after is None
+
+
+@pytest.mark.parametrize("calls", [0, 1.5])
+def test_blocks_move_after_a_number_of_calls(calls):
+    with pytest.raises((ValueError, TypeError), match="moves_after"):
+        BM3D(moves_after=calls)
+
+
 @pytest.mark.parametrize(
     "denoiser",
-    [BM3D(), BM3D(sparse_above=0.08), BM3D(sparse_above=0.03, third_below=0.03, local_below=0.2)],
-    ids=["plain", "deblurring", "super-resolution"],
+    [
+        BM3D(),
+        BM3D(sparse_above=0.08),
+        BM3D(sparse_above=0.03, third_below=0.03, local_below=0.2),
+        BM3D(third_below=0.1, local_below=0.2, moves_after=5),
+    ],
+    ids=["plain", "deblurring", "super-resolution", "nearly exact"],
 )
 def test_efforts_know_when_a_session_searches(denoiser, monkeypatch):
     """Calls that take longer than those just before with the same stages are those that find no groups."""

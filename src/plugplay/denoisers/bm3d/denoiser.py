@@ -78,6 +78,8 @@ class BM3D:
         right for a problem.
     local_below : float, optional
         The sigma below which such calls have a fourth stage (`plugplay.denoisers.bm3d.local`). As above.
+    moves_after : int, optional
+        The number of calls after which a session moves its reference blocks by a pixel and forms new groups. As above.
     workers : int, optional
         Number of threads, by default all cores. Results are bit-identical for any number.
 
@@ -115,6 +117,7 @@ class BM3D:
     sparse_above: float | None = field(default=None, repr=False)
     third_below: float | None = field(default=None, repr=False)
     local_below: float | None = field(default=None, repr=False)
+    moves_after: int | None = field(default=None, repr=False)
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -126,6 +129,8 @@ class BM3D:
         for name in ("sparse_above", "third_below", "local_below"):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), name, minimum=0)
+        if self.moves_after is not None:
+            check_integer(self.moves_after, "moves_after", minimum=1)
         check_workers(self.workers)
         if self.noise_spectrum is not None:
             if self.stages == 3:
@@ -182,6 +187,7 @@ class BM3D:
             sparse_above=loop.sparse_above if self.sparse_above is None else self.sparse_above,
             third_below=self.third_below if self.third_below is not None or self.stages else loop.third_below,
             local_below=self.local_below if self.local_below is not None or self.stages else loop.local_below,
+            moves_after=self.moves_after if self.moves_after is not None or self.stages else loop.moves_after,
             workers=workers if self.workers is None else self.workers,
         )
 
@@ -205,7 +211,7 @@ class BM3D:
         >>> BM3D().efforts([0.2, 0.15, 0.1, 0.05])
         [2.2, 1.0, 1.0, 2.2]
         """
-        memory, found = Memory(1), []
+        memory, found = self._memory(1), []
         decimated = self.sparse_above is not None and self.third_below is not None
         for sigma in sigmas:
             memory.groups_for(sigma, profile := self._profile(sigma, in_session=True, colour=colour))
@@ -247,13 +253,13 @@ class BM3D:
                 memories.clear()
                 shape = image.shape
             if image.ndim == 2 or image.shape[2] == 3:
-                return self._denoise(image, sigma, memories.setdefault(0, Memory(image.shape[1])), progress)
+                return self._denoise(image, sigma, memories.setdefault(0, self._memory(image.shape[1])), progress)
             # Channels must not share a memory: the groups of one are not those of another.
             channels = [
                 one._denoise(
                     image[..., index],
                     sigma,
-                    memories.setdefault(index, Memory(image.shape[1])),
+                    memories.setdefault(index, self._memory(image.shape[1])),
                     _part(progress, index, image.shape[2]),
                 )
                 for index, one in self._channels(image)
@@ -267,6 +273,9 @@ class BM3D:
         known = self.mean is not None and len(self.mean) == image.shape[2]
         for index in range(image.shape[2]):
             yield index, replace(self, mean=self.mean[index : index + 1] if self.mean is not None and known else None)
+
+    def _memory(self, width: int) -> Memory:
+        return Memory(width) if self.moves_after is None else Memory(width, self.moves_after)
 
     @property
     def _stages(self) -> int:
@@ -320,6 +329,8 @@ class BM3D:
             return image.copy()
         profile = self._profile(sigma, in_session=memory is not None, colour=image.ndim == 3)
         groups = memory.groups_for(sigma, profile) if memory else None
+        if memory and self.moves_after is not None:
+            profile = profile.moved(memory.turn)
         try:
             return denoise_image(
                 image, sigma, profile, mean=self.mean, workers=workers, groups=groups, progress=progress

@@ -65,6 +65,15 @@ NEARLY_EXACT, EXACT_THIRD_SIGMA = 1.5 / 255, 0.1
 or a later beginning would cost 0.03 dB each.
 """
 
+MOVES_AFTER = 3
+"""With less noise than that, reference blocks move by a pixel after so many calls, and groups are formed anew.
+
+Artefacts of blocks that stay where they are pass through all iterations. On 14 crops of 256 x 256 pixels this gains
+0.03 dB by 2 and 0.02 dB by 4 on average. Moving in every call gains as much, in half as much time again; new groups on
+a grid that stays gain 0.01 dB. Ten crops that had no say gain 0.02 and 0.03 dB. With more noise, blocks that move when
+groups are formed anyway gain 0.00 dB on such crops and lose 0.01 dB in colour, so there they stay.
+"""
+
 LOCAL_SIGMA, LOCAL_WHITE_SIGMA = 0.2, 1.0
 """Within a restoration there is a fourth stage below this sigma, for luminance, and in a single denoising below this.
 
@@ -77,11 +86,15 @@ the paper's images fingerprint and barbara, which would no longer be above "Imag
 
 @dataclass(frozen=True)
 class Levels:
-    """The sigmas above which blocks may be further apart, and below which a third and a fourth stage pay."""
+    """The sigmas above which blocks may be further apart, and below which a third and a fourth stage pay.
+
+    `moves_after` is the number of calls after which reference blocks move.
+    """
 
     sparse_above: float | None = None
     third_below: float | None = None
     local_below: float | None = None
+    moves_after: int | None = None
 
 
 def levels_for(traits: Traits) -> Levels:
@@ -91,7 +104,7 @@ def levels_for(traits: Traits) -> Levels:
     --------
     >>> from plugplay.traits import Traits
     >>> levels_for(Traits(leaves="coloured", noise=0.02))
-    Levels(sparse_above=0.08, third_below=None, local_below=0.2)
+    Levels(sparse_above=0.08, third_below=None, local_below=0.2, moves_after=None)
     """
     local = LOCAL_WHITE_SIGMA if traits.leaves == "white" else LOCAL_SIGMA
     local_below = local if traits.natural and traits.leaves != "shot" else None
@@ -101,7 +114,7 @@ def levels_for(traits: Traits) -> Levels:
     if traits.decimation == 1:
         return Levels(max(SPARSE_SIGMA, SPARSE_PER_NOISE * traits.noise), None, local_below)
     if traits.noise < NEARLY_EXACT:
-        return Levels(None, EXACT_THIRD_SIGMA, local_below)
+        return Levels(None, EXACT_THIRD_SIGMA, local_below, MOVES_AFTER)
     by_2 = traits.decimation == 2
     third = max(THIRD_SIGMA, (THIRD_PER_NOISE_BY_2 if by_2 else THIRD_PER_NOISE) * traits.noise)
     return Levels(third if by_2 else 0.0, third, local_below)

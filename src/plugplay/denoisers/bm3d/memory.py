@@ -19,10 +19,20 @@ TINY_SIGMA = 0.02
 
 
 class Memory:
-    """The groups of one image, which has this width, in one restoration; its shape must not change."""
+    """The groups of one image in one restoration.
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    Parameters
+    ----------
+    width : int
+        Of the image, whose shape must not change.
+    lifetime : int, optional
+        Calls after which groups are searched for anew.
+    """
+
+    def __init__(self, width: int, lifetime: int = LIFETIME) -> None:
+        self._width, self._lifetime = width, lifetime
+        self.turn = -1
+        """How often groups were searched for before those that were given last."""
         self._groups: Groups = PackedGroups(width)
         self._stages: tuple[Stage, Stage] | None = None
         self._sigma = 0.0
@@ -34,10 +44,11 @@ class Memory:
         change = max(before, now) / min(before, now)
         # A third stage that was not there before searches for its own groups.
         stages = profile.pilot, profile.final
-        if change > NOISE_CHANGE or self._uses == LIFETIME or stages != self._stages:
+        if change > NOISE_CHANGE or self._uses == self._lifetime or stages != self._stages:
             self.forget()
         if self._uses == 0:
             self._sigma, self._stages = sigma, stages
+            self.turn += 1
         self._uses += 1
         return self._groups
 

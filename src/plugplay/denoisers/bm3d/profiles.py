@@ -48,6 +48,10 @@ class Stage:
         """Return the stage with reference blocks so many pixels further apart."""
         return replace(self, step=self.step + by)
 
+    def moved(self, by: int) -> Stage:
+        """Return the stage with a grid of reference blocks that begins so many pixels further on, down and along."""
+        return replace(self, offset=(self.offset + by) % self.step)
+
     def limit(self, sigma: float) -> float:
         """Return the largest mean squared difference within a group.
 
@@ -114,6 +118,18 @@ class Profile:
         (7, 7)
         """
         return replace(self, pilot=self.pilot.spread(by), final=self.final.spread(by))
+
+    def moved(self, by: int) -> Profile:
+        """Return the profile with the grids of all stages moved.
+
+        Examples
+        --------
+        >>> moved = profile_for("normal", 2, "restoration").moved(2)
+        >>> moved.pilot.offset, moved.final.offset
+        (2, 1)
+        """
+        third = None if self.principal is None else self.principal.moved(by)
+        return replace(self, pilot=self.pilot.moved(by), final=self.final.moved(by), principal=third)
 
     def thinner(self, thinning: Literal[2, 4]) -> Profile:
         """Return the profile with thinning, if blocks are close enough for it.
