@@ -77,19 +77,16 @@ from plugplay.pnp.driver import Driver
 from plugplay.tuning.accuracy import step_residual
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 from plugplay.tuning.rules import choose
+from plugplay.tuning.windows import curvature, windows_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from plugplay.models.base import DataTerm, Model
     from plugplay.pnp.iterations import Iteration
     from plugplay.pnp.results import Parameters
     from plugplay.tuning.rules import Case
 
-__all__ = ["REHEARSED", "Rehearsal", "windows_of"]
+__all__ = ["REHEARSED", "Rehearsal"]
 
-# Of all detail, the share in windows with no more of it than the one that is asked first, and than the next two.
-SHARES = (0.5, 0.3, 0.6)
 # The denoiser that this was found with.
 REHEARSED = "bm3d"
 # Of the loss with the usual lambda, what it must fall by with twice as much and with the largest; and from 2 to 4.
@@ -102,12 +99,8 @@ MIN_ITERATIONS = 5
 LESS_ITERATIONS, LESS = 8, 0.8
 # The part that is restored, in pixels along an axis, and as a multiple of how far the kernel reaches.
 SIDE, SIDE_PER_REACH, MIN_SIDE = 96, 6, 64
-# Along an axis, how many windows there must be room for before more than one is asked.
-MIN_ROOM = 1.5
 # Less noise than this, on the working scale, decides nothing.
 MIN_NOISE = 0.3 / 255
-# Detail is what means of blocks of so many pixels differ by: little of that is noise.
-BLOCK = 8
 SEED = 0
 
 
@@ -143,7 +136,7 @@ class Rehearsal:
         side = max(SIDE, SIDE_PER_REACH * reach_of(self.model))
         agreed = None
         # What one part speaks for must not spoil others, which may have texture where it has none: all must agree.
-        for window in windows_of(y, side):
+        for window in windows_of(y, side, curvature(noise)):
             spoken = self._factor_of(y, window)
             if spoken == 1.0 or (agreed is not None and (spoken > 1) != (agreed > 1)):
                 return 1.0
@@ -201,62 +194,6 @@ def _loss(image: FloatArray, truth: FloatArray) -> float:
     return float(np.mean(np.square(image - truth, dtype=np.float64)))
 
 
-def windows_of(y: FloatArray, side: int) -> list[tuple[slice, slice]]:
-    """Return windows of an image that speak for all of it: shares of all detail are in windows with no more of it.
-
-    Parameters
-    ----------
-    y : array
-        The image.
-    side : int
-        Of the window, in pixels; at most all of an axis is taken.
-
-    Examples
-    --------
-    >>> image = np.zeros((64, 256))
-    >>> image[:, 192:] = np.kron(np.indices((8, 8)).sum(axis=0) % 2, np.ones((8, 8)))
-    >>> windows_of(image, 64)[0]
-    (slice(0, 64, None), slice(192, 256, None))
-    """
-    rows, columns = (_places(length, side) for length in y.shape[:2])
-    windows = list(itertools.product(rows, columns))
-    if len(windows) == 1:
-        return windows
-    # Windows that nearly cover the image all show much the same.
-    shares = SHARES if max(y.shape[:2]) >= MIN_ROOM * side else SHARES[:1]
-    means = _block_means(y)
-    detail = np.array([_detail(means[tuple(_blocks_of(one) for one in window)]) for window in windows])
-    order = np.argsort(detail, kind="stable")
-    running = np.cumsum(detail[order])
-    places = np.searchsorted(running, np.multiply(shares, running[-1]))
-    return [windows[order[place]] for place in dict.fromkeys(places.tolist())]
-
-
-def _places(length: int, side: int) -> list[slice]:
-    """Return evenly spread parts of an axis, half a part from one to the next or less."""
-    room = max(length - side, 0)
-    count = -(-2 * room // side) + 1
-    return [slice(at, min(at + side, length)) for at in (round(room * k / max(count - 1, 1)) for k in range(count))]
-
-
 def _mean_channel(y: FloatArray) -> FloatArray:
     """Return the mean of all channels, added up in their order."""
     return sum((y[..., c] for c in range(1, y.shape[2])), start=y[..., 0]) / y.dtype.type(y.shape[2])
-
-
-def _block_means(y: FloatArray) -> NDArray[np.float64]:
-    """Return the means of blocks, without what is left over at the end."""
-    rows, columns = (length // BLOCK for length in y.shape)
-    strips = y[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, -1).sum(axis=1, dtype=np.float64)
-    means: NDArray[np.float64] = strips.reshape(rows, columns, BLOCK).mean(axis=2) / BLOCK
-    return means
-
-
-def _blocks_of(span: slice) -> slice:
-    """Return the blocks that lie in some pixels."""
-    return slice(-(-span.start // BLOCK), span.stop // BLOCK)
-
-
-def _detail(means: NDArray[np.float64]) -> float:
-    """Return the mean square of the differences between neighbouring blocks' means."""
-    return float(np.mean(np.square(np.diff(means, axis=0))) + np.mean(np.square(np.diff(means, axis=1))))
