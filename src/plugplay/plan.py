@@ -16,7 +16,7 @@ from plugplay import posing, watching
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
 from plugplay.arrays.observation import Conversion
-from plugplay.clipping import clip_of
+from plugplay.clipping import clip_of, goes_beyond
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
 from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_large, is_plain
 from plugplay.metrics import psnr
@@ -360,7 +360,10 @@ def prepare(
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0
-    choice = choose(case, lam=None if lam is None else check_number(lam, "lam", above=0) * squared)
+    weight = None if lam is None else check_number(lam, "lam", above=0) * squared
+    bounds = clip_of(clip, choose(case).clip, scale, unit, replace(problem, data_term=data_term), traits)
+    case = replace(case, beyond=goes_beyond(bounds, unit))
+    choice = choose(case, lam=weight)
     loop = Parameters(
         denoiser=name_of(method),
         prepared=method,
@@ -369,7 +372,7 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clip_of(clip, choice.clip, scale, unit, replace(problem, data_term=data_term), traits),
+        clip=bounds,
         iteration=way.name,
         last_sigma=choice.last_sigma,
         min_iter=choice.min_iter,
