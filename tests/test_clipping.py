@@ -5,6 +5,7 @@ import pytest
 from skimage import data
 
 import plugplay as pp
+from plugplay.clipping import goes_beyond
 
 NOISE = 0.2 / 255
 PHOTOGRAPH = data.page()[30:158, 60:188] / 255
@@ -52,3 +53,24 @@ def test_what_fills_its_range_or_is_not_blurred_keeps_its_limits():
     holes = pp.models.Inpainting(np.random.default_rng(0).random(PHOTOGRAPH.shape) > 0.3)
     y = low_contrast(PHOTOGRAPH, np.float64)
     assert pp.prepare(y, holes, noise=NOISE).parameters.clip[0] == pytest.approx(y.min(), abs=1e-6)
+
+
+def test_only_what_may_be_darker_and_brighter_than_the_data_goes_beyond_them():
+    unit = np.array([[0.1, np.nan], [0.5, 0.9]])
+    assert goes_beyond((0.0, np.inf), unit)
+    assert not any(goes_beyond(clip, unit) for clip in (None, (0.0, 1.0), (0.1, np.inf), (0.2, np.inf)))
+
+
+def test_runs_that_go_beyond_the_data_begin_with_a_larger_sigma():
+    """Unless the range is told, or there is a background."""
+
+    def first_sigma(plan):
+        return np.sqrt(plan.parameters.lam / plan.parameters.schedule.rho0) * plan._conversion.scale.gain
+
+    model = pp.models.Deblurring(pp.kernels.disk(2))
+    y = model.simulate(low_contrast(PHOTOGRAPH, np.float64), noise=NOISE, rng=0)
+    beyond, told = (pp.prepare(y, model, data_range=given) for given in (None, (0.3, 0.5)))
+    assert beyond.parameters.clip[0] < y.min()
+    assert first_sigma(beyond) == pytest.approx(1.5 * first_sigma(told))
+    held = pp.prepare(y, model, clip=(float(y.min()), 1e3))
+    assert first_sigma(held) == pytest.approx(first_sigma(told))

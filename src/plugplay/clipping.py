@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plugplay.posing import Posed
     from plugplay.traits import Traits
 
-__all__ = ["clip_of"]
+__all__ = ["clip_of", "goes_beyond"]
 
 
 def clip_of(
@@ -62,6 +62,19 @@ def clip_of(
         # Where black and white come from the data, white is no limit: a star restored to a point is far above it.
         low, high = _darkest(unit, scale, problem, traits), math.inf
     return max(low, darkest_of(problem.data_term)), high
+
+
+def goes_beyond(clip: tuple[float, float] | None, unit: NDArray[Any]) -> bool:
+    """Tell whether an image may be darker than all that was observed, and as bright as it likes.
+
+    Parameters
+    ----------
+    clip : (float, float) or None
+        What `clip_of` returned.
+    unit : array
+        The observation on the working scale.
+    """
+    return clip is not None and clip[1] == math.inf and clip[0] < float(np.nanmin(unit))
 
 
 def _darkest(unit: NDArray[Any], scale: Scale, problem: Posed, traits: Traits) -> float:

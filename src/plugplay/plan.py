@@ -16,7 +16,7 @@ from plugplay import posing, watching
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
 from plugplay.arrays.observation import Conversion
-from plugplay.clipping import clip_of
+from plugplay.clipping import clip_of, goes_beyond
 from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
 from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_large, is_plain
 from plugplay.metrics import psnr
@@ -314,9 +314,8 @@ def prepare(
     model = (description.reshaped(model, reshaping) if reshaping else None) or model
     ndim = description.spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
     given = numeric_array(y, "y")
-    axes = Axes.of(
-        given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=description.leading_axes_of(model)
-    )
+    leading = description.leading_axes_of(model)
+    axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading)
     observed = axes.to_inside(given, "y")
     traits = description.traits_of(model, observed, spatial_ndim=ndim)
     squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
@@ -360,6 +359,8 @@ def prepare(
     )
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0
+    bounds = clip_of(clip, choose(case).clip, scale, unit, replace(problem, data_term=data_term), traits)
+    case = replace(case, beyond=goes_beyond(bounds, unit) and name_of(method) == REHEARSED)
     choice = choose(case, lam=None if lam is None else check_number(lam, "lam", above=0) * squared)
     loop = Parameters(
         denoiser=name_of(method),
@@ -369,17 +370,16 @@ def prepare(
         tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
         max_iter=choice.max_iter,
         stop_rule="sum",
-        clip=clip_of(clip, choice.clip, scale, unit, replace(problem, data_term=data_term), traits),
+        clip=bounds,
         iteration=way.name,
         last_sigma=choice.last_sigma,
         min_iter=choice.min_iter,
     )
     wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
-    parameters = posing.described(
-        loop, problem, scale, squared=squared, model=model, given=wanted, transfer=transfer, tune=tune
-    )
     plan = Plan(
-        parameters=parameters,
+        parameters=posing.described(
+            loop, problem, scale, squared=squared, model=model, given=wanted, transfer=transfer, tune=tune
+        ),
         warnings=posing.noticed(axes, scale, observed, traits, data_term) + found.reasons,
         reshaping=reshaping or found.reshaping,
         _loop=loop,

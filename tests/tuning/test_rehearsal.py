@@ -9,7 +9,8 @@ from skimage import data
 import plugplay as pp
 from plugplay.tuning import rehearsal
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise
-from plugplay.tuning.rehearsal import Rehearsal, windows_of
+from plugplay.tuning.rehearsal import Rehearsal
+from plugplay.tuning.windows import curvature, windows_of
 
 KERNEL = pp.kernels.box(5)
 NOISE = 10 / 255
@@ -106,17 +107,6 @@ def test_hardly_any_noise_mild_blur_and_small_images_are_not_rehearsed(bricks):
     assert replace(judge, model=mild, case=replace(judge.case, traits=mild.traits(y))).factor(y) == 1
 
 
-@pytest.mark.parametrize("shape", [(96, 500), (500, 96), (300, 301)])
-def test_windows_lie_inside_and_hold_the_detail(shape):
-    rng = np.random.default_rng(0)
-    y = 0.01 * rng.standard_normal(shape)
-    y[-96:, -96:] += np.kron(rng.random((12, 12)), np.ones((8, 8)))
-    rows, columns = windows_of(y, 96)[0]
-    part = y[rows, columns]
-    assert part.shape == (96, 96)
-    assert part.std() > 0.1
-
-
 def test_colours_are_rehearsed_by_their_mean(bricks, monkeypatch):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
@@ -137,7 +127,7 @@ def test_all_windows_have_to_agree(bricks, monkeypatch):
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
     asked = Rehearsal(model, plan._case, plan._loop, plan._iteration)
     large = np.random.default_rng(0).random((300, 300))
-    first, *others = windows_of(large, rehearsal.SIDE)
+    first, *others = windows_of(large, rehearsal.SIDE, curvature(NOISE))
     assert len({str(window) for window in (first, *others)}) == 3
     said = dict(zip(map(str, (first, *others)), (4.0, 2.0, 4.0), strict=True))
     monkeypatch.setattr(Rehearsal, "_factor_of", lambda self, y, window: said[str(window)])
@@ -221,16 +211,6 @@ def test_runs_are_given_up_only_if_they_would_have_lost(image):
     assert (twice <= enough * usual) == (ends[1] <= enough * ends[0])
     if twice <= enough * usual:
         assert (usual, twice) == pytest.approx(tuple(ends))
-
-
-def test_a_small_image_is_asked_in_one_window():
-    rng = np.random.default_rng(0)
-    assert len(windows_of(rng.random((128, 128)), 96)) == 1
-    assert len(windows_of(rng.random((128, 400)), 96)) > 1
-
-
-def test_an_image_that_fits_is_taken_as_a_whole():
-    assert windows_of(np.zeros((70, 90)), 128) == [(slice(0, 70), slice(0, 90))]
 
 
 def test_only_a_part_of_a_large_image_is_restored(monkeypatch):

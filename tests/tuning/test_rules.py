@@ -31,6 +31,14 @@ def test_a_run_after_a_coarse_one_begins_higher_and_goes_faster_than_the_only_on
     assert only.lam < fine.lam < coarse.lam
 
 
+def test_an_image_that_exceeds_its_range_begins_higher_and_ends_at_the_same_sigma():
+    within, beyond = (choose(BLUR, 0.02, grid="fine", beyond=beyond) for beyond in (False, True))
+    assert first_sigma(beyond) == pytest.approx(1.5 * first_sigma(within))
+    assert (beyond.lam, beyond.tol, beyond.schedule.gamma) == (within.lam, within.tol, within.schedule.gamma)
+    assert within.min_iter < beyond.min_iter <= within.min_iter + 2
+    assert choose(BLUR, 0.02, beyond=True) == choose(BLUR, 0.02)
+
+
 def test_lambda_follows_the_variance_of_the_noise():
     small, large = choose(BLUR, 0.01), choose(BLUR, 0.04)
     assert 8 * small.lam < large.lam <= 16 * small.lam  # the more noise, the less an observation decides

@@ -10,6 +10,7 @@ from skimage import data
 
 import plugplay as pp
 from plugplay.tuning.ringing import ringing
+from plugplay.tuning.watch import Watch
 
 KERNELS = {
     "motion": pp.kernels.motion(9, 20),
@@ -177,3 +178,18 @@ def test_a_mild_blur_is_not_restored_with_ever_more_noise_in_mind():
     y = np.round(np.clip(light, 0, 1) ** (1 / 2.2) * 255).astype(np.uint8)
     result = pp.deblur(y, kernel, channel_axis=-1)
     assert pp.psnr(result.image, x) > pp.psnr(y / 255, x)
+
+
+@pytest.mark.parametrize(("left", "weak", "expected"), [(0.76, 0.77, 0.77), (0.7, 0.9, None), (0.85, 0.77, None)])
+def test_residuals_that_are_small_everywhere_speak_for_less_noise(cup, monkeypatch, left, weak, expected):
+    """In all and where the image is weakest, in units of the assumed noise; texture makes only the former small."""
+    model = pp.models.Deblurring(KERNELS["gaussian"])
+    plan = pp.prepare(model.simulate(cup, noise=4 / 255, rng=0), model, denoiser="gaussian", max_iter=2, noise=4 / 255)
+    state = plan.run().state
+    watch = plan._watch
+    monkeypatch.setattr(Watch, "winds_up", lambda self, history: False)
+    monkeypatch.setattr(Watch, "invents", lambda self, image: False)
+    monkeypatch.setattr(Watch, "_residual", lambda self, x: left * self.noise)
+    monkeypatch.setattr(Watch, "_weak_residual", lambda self, x: weak * self.noise)
+    found = watch.suggests(state, state.v, refuted=frozenset({"ringing", "noise"}))
+    assert (found and (found.sign, found.noise / watch.noise)) == (expected and ("excess", pytest.approx(expected)))
