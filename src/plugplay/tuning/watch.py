@@ -60,7 +60,7 @@ __all__ = ["MAX_RERUNS", "Watch"]
 MAX_RERUNS = 3
 # Of all of the residual, or of a quarter of it where the image is weakest; and of that if the noise is uneven.
 MAX_RESIDUAL, MAX_UNEVEN_RESIDUAL = 1.25, 1.1
-# A stronger prior leaves little noise, which then need not be that of the data.
+# In units of the noise that was assumed first: what falls with the brightness is noise, not what is left of detail.
 MIN_CURVED_RESIDUAL = 0.8
 # Of the residual in units of the assumed noise, in all and where the image is weakest: 0.5 to 0.62 and 0.5 to 0.57 if
 # it was told twice too high, 0.68 and 0.9 or more in sound runs over texture.
@@ -170,9 +170,8 @@ class Watch:
         if self.winds_up(state.history):  # such a run is given up, and the residual of half a run tells nothing
             return Suggestion(self._more() * assumed, "winding")
         left, there = self._residual(x), self._weak_noise(state.image, x)
-        curved = there.is_darkest and self._is_linear
-        hidden = there.worst < MIN_CURVED_RESIDUAL * assumed
-        misfit = curve_misfit(self.data_term, x, self.observed) if curved and not hidden else 0.0
+        curved = there.falls and self._is_linear and there.worst > MIN_CURVED_RESIDUAL * self.first_noise
+        misfit = curve_misfit(self.data_term, x, self.observed) if curved else 0.0
         limit = MAX_UNEVEN_RESIDUAL if there.is_uneven else MAX_RESIDUAL
         if max(left, misfit) > MAX_RESIDUAL * assumed or there.worst > limit * assumed:
             return Suggestion(max(left, misfit, there.worst), "residual", reason=CURVED if curved else "")

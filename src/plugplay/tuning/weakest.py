@@ -41,8 +41,9 @@ __all__ = ["WeakNoise", "weak_noise"]
 # Of all frequencies, those where the image is weakest.
 SHARE = 0.25
 PARTS = 4
-# Between parts of an image, what even noise does not differ by.
-UNEVEN = 1.4
+# Between parts of an image, what even noise does not differ by; and by how much, at least, noise that falls with the
+# brightness has done so before the brightest part, in which it may be clipped.
+UNEVEN, UNEVEN_BEFORE = 1.4, 1.2
 # Large images are looked at in windows of this side, so many along each axis.
 WINDOW, WINDOWS = 512, 2
 
@@ -73,9 +74,11 @@ class WeakNoise:
         return self.worst > UNEVEN * min(self.parts, default=math.inf)
 
     @property
-    def is_darkest(self) -> bool:
-        """Whether there is clearly more of it in dark places than in bright ones."""
-        return self.is_uneven and self.parts[0] == self.worst and self.parts[0] > UNEVEN * self.parts[-1]
+    def falls(self) -> bool:
+        """Whether there is clearly more of it in dark places than in bright ones, and than in those between."""
+        if not self.is_uneven or self.parts[0] < self.worst:
+            return False
+        return self.worst > UNEVEN * self.parts[-1] and self.worst > UNEVEN_BEFORE * self.parts[-2]
 
 
 def weak_noise(
@@ -103,7 +106,7 @@ def weak_noise(
     >>> image = np.linspace(0.2, 1, 128) * np.ones((128, 1))
     >>> noise = np.random.default_rng(0).normal(0, 0.01, image.shape)
     >>> even, dark = (weak_noise(n, image, pp.kernels.box(5)) for n in (noise, noise / image))
-    >>> round(even.level, 3), even.is_uneven, dark.is_darkest
+    >>> round(even.level, 3), even.is_uneven, dark.falls
     (0.01, False, True)
     """
     if residual is None or taps is None or residual.shape != image.shape:
