@@ -23,7 +23,8 @@ def test_the_level_is_that_of_white_noise(shape):
     image = np.random.default_rng(1).random(shape)
     found = weak_noise(white(shape), image, KERNEL)
     assert found.level == pytest.approx(0.01, rel=0.03)
-    assert found.parts == pytest.approx([0.01] * 4, rel=0.06)
+    assert found.quarters == pytest.approx([0.01] * 4, rel=0.06)
+    assert len(found.parts) == 8
     assert not found.is_uneven
 
 
@@ -43,7 +44,7 @@ def test_where_there_is_most_of_it(ramp, power, falls):
     found = weak_noise(white(ramp.shape) * ramp**power, ramp, KERNEL)
     assert found.is_uneven
     assert found.falls == falls
-    assert found.worst == found.parts[0 if falls else -1]
+    assert found.worst == found.quarters[0 if falls else -1]
 
 
 def test_noise_that_is_clipped_in_the_brightest_places_does_not_fall(ramp):
@@ -59,3 +60,9 @@ def test_nothing_is_known_without_a_kernel_that_fits(ramp, taps):
     assert found.worst == 0
     assert not found.is_uneven
     assert not found.falls
+
+
+def test_an_image_of_few_values_has_no_eighths(ramp):
+    found = weak_noise(white(ramp.shape), np.where(ramp > 0.5, 1.0, 0.0), KERNEL)
+    assert found.level == pytest.approx(0.01, rel=0.05)
+    assert found.parts == ()
