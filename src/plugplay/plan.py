@@ -33,8 +33,7 @@ from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import REHEARSED, Rehearsal
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
-from plugplay.tuning.signs import Sign, Suggestion
-from plugplay.tuning.watch import MAX_RERUNS, Watch
+from plugplay.tuning.watch import MAX_RERUNS, Sign, Suggestion, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

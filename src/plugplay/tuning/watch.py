@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from plugplay.pnp.state import History, State
     from plugplay.tuning.doubts import Seen
 
-__all__ = ["MAX_RERUNS", "Watch"]
+__all__ = ["MAX_RERUNS", "Sign", "Suggestion", "Watch"]
 
 MAX_RERUNS = 3
 # Of all of the residual, or of a quarter of it where the image is weakest; and of that if the noise is uneven, which
