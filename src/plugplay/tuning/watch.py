@@ -168,13 +168,14 @@ class Watch:
             Signs that mean nothing in this image.
         """
         assumed = max(self.noise, MIN_NOISE)
-        if self.winds_up(state.history):  # such a run is given up, and the residual of half a run tells nothing
-            return Suggestion(self._more() * assumed, "winding")
         left, there = self._residual(x), self._weak_noise(state.image, x)
         curved = there.falls and self._is_linear and there.worst > MIN_CURVED_RESIDUAL * self.first_noise
         misfit = curve_misfit(self.data_term, x, self.observed) if curved else 0.0
+        reason = CURVED if curved else ""
+        if self.winds_up(state.history):  # such a run is given up, and the residual of half a run tells nothing else
+            return Suggestion(max(self._more() * assumed, misfit), "winding", reason=reason)
         if max(left, misfit) > MAX_RESIDUAL * assumed or there.worst > self._limit(there) * assumed:
-            return Suggestion(max(left, misfit, there.worst), "residual", reason=CURVED if curved else "")
+            return Suggestion(max(left, misfit, there.worst), "residual", reason=reason)
         limit = MAX_RINGING if self.noise <= self.first_noise else MAX_SUSPECTED_RINGING
         if "ringing" not in refuted and assumed < MAX_RINGING_NOISE and self._ringing(state.image) > limit:
             return Suggestion(self._more() * assumed, "ringing")
