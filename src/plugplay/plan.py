@@ -148,7 +148,7 @@ class Plan:
                 if more is None:
                     break
                 kept = None if more.is_certain or proven.get(more.sign) else (plan, driver, more)
-                plan = plan._assuming(more.noise)
+                plan = plan._assuming(more.noise, more.reason)
                 driver = plan._driver(progress)
         except Cancelled:
             pass  # the last complete iteration is the result
@@ -188,7 +188,7 @@ class Plan:
         x = self._iteration.image(after.state)
         return self._watch is None or self._watch.confirms(suggested, before.state, after.state, x)
 
-    def _assuming(self, noise: float) -> Plan:
+    def _assuming(self, noise: float, why: str = "") -> Plan:
         """Return the plan for another noise, with the parameters that follow from it; a given one is only raised."""
         assert self._case is not None and self._watch is not None  # noqa: PT018 - only then is it asked for
         given, gain = "noise" not in self.parameters.chosen, self._conversion.scale.noise_gain
@@ -198,7 +198,7 @@ class Plan:
         return replace(
             plan,
             parameters=replace(plan.parameters, noise=known),
-            warnings=with_correction(self.warnings, reason),
+            warnings=with_correction(self.warnings, reason) + ((why,) if why and why not in self.warnings else ()),
             _case=case,
             _watch=replace(self._watch, noise=noise),
             _start=None if isinstance(self._start, State) else self._start,

@@ -80,6 +80,7 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
         scale=scale,
         estimated=problem.error is not None,
         mild=leaves_nearly_white_noise(traits, noise),
+        uniform=not isinstance(described, PoissonGaussian),
     )
 
 

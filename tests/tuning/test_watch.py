@@ -132,6 +132,17 @@ def test_texture_is_not_taken_for_noise_told_too_high():
     assert pp.psnr(result.image, x) > pp.psnr(y, x)
 
 
+def test_texture_does_not_hide_that_too_little_noise_was_told():
+    """The image takes up noise as if it were texture; what is left where it is weakest tells."""
+    x = data.gravel()[96:208, 96:208] / 255
+    kernel = pp.kernels.gaussian(5, sigma=0.58)
+    model = pp.models.Deblurring(kernel)
+    y = model.simulate(x, noise=5 / 255, rng=0)
+    result = pp.restore(y, model, noise=3 / 255)
+    assert pp.psnr(result.image, x) > pp.psnr(y, x)
+    assert result.parameters.noise > 4 / 255
+
+
 def test_what_jpeg_took_is_noise_where_a_blur_is_inverted():
     x = data.rocket()[60:188, 150:278] / 255
     blurred = np.stack([convolve(x[..., c], pp.kernels.gaussian(9, sigma=1.0)) for c in range(3)], -1)

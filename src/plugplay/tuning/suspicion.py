@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from plugplay.models.description import reshaped, traits_of
 from plugplay.models.operators.reshaping import Reshaping
 from plugplay.tuning.evidence import kernel_mismatch
 from plugplay.tuning.nulls import noise_at_nulls
+from plugplay.tuning.small_holes import without_holes
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
@@ -62,15 +63,16 @@ def suspect(
         Whether another kernel may be used.
     """
     level = noise if told is None else told
-    mismatch = kernel_mismatch(y, traits, level)
+    whole, known = without_holes(y, traits)
+    mismatch = kernel_mismatch(whole, known, level)
     other = reshaped(model, mismatch.reshaping) if reshape and mismatch is not None and mismatch.is_clear else None
     if mismatch is not None and other is not None:
         changed = traits_of(other, y, spatial_ndim=traits.spatial_ndim)
         # Where something is left at its zeros, too, it is not the kernel that is wrong: a curve of brightness, perhaps.
-        if noise_at_nulls(y, changed, level) is None:
+        if noise_at_nulls(whole, replace(changed, observed=known.observed), level) is None:
             reason = f"{mismatch}, so it was used; exact_kernel=True, or --exact-kernel, keeps the given one"
             return Suspicion(other, changed, told, mismatch.reshaping, (reason,))
-    higher = _highest(told, noise_at_nulls(y, traits, level), None if mismatch is None else mismatch.noise)
+    higher = _highest(told, noise_at_nulls(whole, known, level), None if mismatch is None else mismatch.noise)
     return Suspicion(model, traits, higher, reasons=() if mismatch is None else (str(mismatch),))
 
 

@@ -1,15 +1,19 @@
 """The loop watches itself: what a run says about the noise that was assumed.
 
-Five signs that lambda was too small, that is, that there is more noise (or a worse model) than was assumed:
+Six signs that lambda was too small, that is, that there is more noise (or a worse model) than was assumed:
 
 * **The residual** ``G x - y`` is larger than the noise. With the right noise it is a little smaller, 0.8 to 1.0 of
-  it; a wrong kernel or underestimated noise leaves more.
+  it; a wrong kernel or underestimated noise leaves more. Where the blur leaves least of an image it is the noise, which
+  must not be more than was assumed in dark or in bright places either: `plugplay.tuning.weakest`.
+* **There is more noise in dark than in bright places**, as if the numbers had a curve of brightness: what such a curve
+  does to the blur is then assumed as noise (`plugplay.tuning.curve_misfit`).
 * **The clip works too hard.** In a sound run the multiplier u is what the denoiser removed. Noise that winds up in u
   drives x + u out of the range of images, the clip cuts it off, and u becomes much larger than what the denoiser did:
   up to 1.8 times in sound runs, 2 to 4 times in runs that end in noise. Where a quarter of an image is white, it is
   2.8 times in sound runs and 3.6 to 8 times in others.
 * **The restored image is noisier than the observation.** Texture, too, looks like noise; whether it was noise is
-  seen by restoring again with a stronger prior, which takes noise away and leaves texture.
+  seen by restoring again with a stronger prior, which takes noise away and leaves texture. Where the residual speaks
+  for more noise as well, less is enough to try: gravel, Gaussian 0.5, noise 5, told 3, had been below its input.
 * **The restored image rings**: `plugplay.tuning.ringing`. Images of parallel lines seem to ring as well: a stronger
   prior takes ringing away and leaves lines.
 * **The restored image has structure where the observation is flat**: `plugplay.tuning.flatness`. It has to fade with a
@@ -28,18 +32,19 @@ The figures come from runs with BM3D on crops of scikit-image's camera, motorcyc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.fft
 
 from plugplay.models.description import residual_of
 from plugplay.noise.estimation import estimate_noise
+from plugplay.tuning.curve_misfit import CURVED, curve_misfit
 from plugplay.tuning.flatness import structure_in_flat_places
 from plugplay.tuning.ringing import ringing
 from plugplay.tuning.rules import MIN_NOISE
-from plugplay.tuning.transmission import natural_spectrum
+from plugplay.tuning.signs import Sign, Suggestion
+from plugplay.tuning.weakest import WeakNoise, weak_noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,10 +57,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_RERUNS", "Sign", "Suggestion", "Watch"]
 
-Sign: TypeAlias = Literal["winding", "residual", "ringing", "structure", "noise", "excess"]
-
 MAX_RERUNS = 3
-MAX_RESIDUAL = 1.25
+# Of all of the residual, or of a quarter of it where the image is weakest; and of that if the noise is uneven, which
+# one level cannot do justice to: once it was raised, more in dark places costs less than detail elsewhere.
+MAX_RESIDUAL, MAX_UNEVEN_RESIDUAL, MAX_UNEVEN_RESIDUAL_AGAIN = 1.25, 1.1, 1.5
+# In units of the noise that was assumed first: what falls with the brightness is noise, not what is left of detail.
+MIN_CURVED_RESIDUAL = 0.8
 # Of the residual in units of the assumed noise, in all and where the image is weakest: 0.5 to 0.62 and 0.5 to 0.57 if
 # it was told twice too high, 0.74 to 0.78 in both where an estimate was 1.3 and 1.5 times too high (grass, coins), and
 # 0.68 and 0.9 or more in sound runs over texture.
@@ -63,8 +70,8 @@ MAX_EXCESS_RESIDUAL = 0.8
 # Of the residual where the image is weakest, what the run that follows leaves: 0.95 or more, and 0.4 or less where the
 # first had been right.
 MIN_RESIDUAL_AGAIN = 0.75
-# Of all frequencies, those where the image is weakest; and the least of the residual that is taken for noise.
-WEAK_SHARE, NOISE_IN_RESIDUAL = 0.25, 0.7
+# The least of the residual that is taken for noise.
+NOISE_IN_RESIDUAL = 0.7
 # JPEG of quality 92 and 95 left 13 to 14/255 there of 20/255 (motorcycle, chelsea).
 TAKEN_BY_JPEG = 1.5
 # By how much the noise is raised where the run only tells that it was too low; more, if it was raised before, but not
@@ -88,32 +95,9 @@ MAX_DUAL_PER_MOVE, DUAL_PER_SATURATED = 2.0, 4.0
 # runs too.
 TELLING = (0.21, 0.58)
 # In units of the assumed noise; and the least of all, as photographs have grain of their own (a page 2.6/255, fur 5).
-MIN_NOISINESS, MIN_NOISE_LEFT = 3.0, 4 / 255
+# The second where the residual speaks for more noise, too.
+MIN_NOISINESS, MIN_SUSPECTED_NOISINESS, MIN_NOISE_LEFT = 3.0, 1.5, 4 / 255
 MIN_CLEANING = 2.0
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """Another noise than was assumed.
-
-    Attributes
-    ----------
-    noise : float
-        What to assume instead.
-    sign : str
-        What says so.
-    weak : float
-        The RMS of the residual where the image is weakest, if that says so.
-    """
-
-    noise: float
-    sign: Sign
-    weak: float = math.nan
-
-    @property
-    def is_certain(self) -> bool:
-        """False if it may be texture, or lines: the run with the other noise then has to show that it was not."""
-        return self.sign not in ("ringing", "noise", "excess", "structure")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +130,8 @@ class Watch:
         Whether the noise was estimated, not told.
     mild : bool
         Whether the blur takes so little that the observation decides nearly all of the image.
+    uniform : bool
+        Whether the noise is believed to be the same at every brightness.
     """
 
     data_term: DataTerm
@@ -160,6 +146,7 @@ class Watch:
     scale: Scale | None = None
     estimated: bool = False
     mild: bool = False
+    uniform: bool = True
 
     def winds_up(self, history: History) -> bool:
         """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
@@ -182,11 +169,14 @@ class Watch:
             Signs that mean nothing in this image.
         """
         assumed = max(self.noise, MIN_NOISE)
-        if self.winds_up(state.history):  # such a run is given up, and the residual of half a run tells nothing
-            return Suggestion(self._more() * assumed, "winding")
-        left = self._residual(x)
-        if left > MAX_RESIDUAL * assumed:
-            return Suggestion(left, "residual")
+        left, there = self._residual(x), self._weak_noise(state.image, x)
+        curved = there.falls and self._is_linear and there.worst > MIN_CURVED_RESIDUAL * self.first_noise
+        misfit = curve_misfit(self.data_term, x, self.observed) if curved else 0.0
+        reason = CURVED if curved else ""
+        if self.winds_up(state.history):  # such a run is given up, and the residual of half a run tells nothing else
+            return Suggestion(max(self._more() * assumed, misfit), "winding", reason=reason)
+        if max(left, misfit) > MAX_RESIDUAL * assumed or there.worst > self._limit(there) * assumed:
+            return Suggestion(max(left, misfit, there.worst), "residual", reason=reason)
         limit = MAX_RINGING if self.noise <= self.first_noise else MAX_SUSPECTED_RINGING
         if "ringing" not in refuted and assumed < MAX_RINGING_NOISE and self._ringing(state.image) > limit:
             return Suggestion(self._more() * assumed, "ringing")
@@ -194,15 +184,16 @@ class Watch:
             state.image
         ):  # by small steps at first: some of it may be detail that the noise hides
             return Suggestion(self._more() * assumed, "structure")
-        if "noise" not in refuted and noisiness(state.image) > max(MIN_NOISINESS * assumed, MIN_NOISE_LEFT):
+        more = there.worst > MAX_UNEVEN_RESIDUAL * assumed
+        least = max((MIN_SUSPECTED_NOISINESS if more else MIN_NOISINESS) * assumed, MIN_NOISE_LEFT)
+        if "noise" not in refuted and noisiness(state.image) > least:
             return Suggestion(min(max(RAISE * assumed, self._measured()), RAISE**2 * assumed), "noise")
         if "excess" not in refuted and self.noise == self.first_noise and left < MAX_EXCESS_RESIDUAL * assumed:
-            weak = self._weak_residual(x)
-            there = max(weak, NOISE_IN_RESIDUAL * left, MIN_NOISE)
-            if there < MAX_EXCESS_RESIDUAL * assumed and self._is_compressed():
-                there = math.inf if self.estimated else TAKEN_BY_JPEG * there
-            if there < MAX_EXCESS_RESIDUAL * assumed:
-                return Suggestion(there, "excess", weak)
+            noise = max(there.level, NOISE_IN_RESIDUAL * left, MIN_NOISE)
+            if noise < MAX_EXCESS_RESIDUAL * assumed and self._is_compressed():
+                noise = math.inf if self.estimated else TAKEN_BY_JPEG * noise
+            if noise < MAX_EXCESS_RESIDUAL * assumed:
+                return Suggestion(noise, "excess", there.level)
         return None
 
     def confirms(self, suggested: Suggestion, before: State, after: State, x: FloatArray) -> bool:
@@ -225,7 +216,7 @@ class Watch:
             case "noise":
                 return noisiness(after.image) < noisiness(before.image) / MIN_CLEANING
             case "excess":
-                kept = self._weak_residual(x) > MIN_RESIDUAL_AGAIN * suggested.weak
+                kept = self._weak_noise(after.image, x).level > MIN_RESIDUAL_AGAIN * suggested.weak
                 return kept and self.suggests(after, x, refuted=frozenset({"excess"})) is None
             case _:
                 return True
@@ -249,7 +240,7 @@ class Watch:
         turns out to be noisy, noise has to be assumed that takes it away, or it passes for texture: a JPEG file of
         gravel ended 4.0 dB below its input, with 2/255 assumed of 5.
         """
-        if not self.estimated or self.observation is None or self.scale is None or self.scale.transfer != "linear":
+        if not self.estimated or self.observation is None or not self._is_linear:
             return 0.0
         return estimate_noise(self.observation).sigma
 
@@ -257,7 +248,7 @@ class Watch:
         """Tell whether the observation was a JPEG file, which holds less noise where an image is weakest."""
         if self.observation is None or self.scale is None:
             return False
-        stored = self.observation if self.scale.transfer == "linear" else self.scale.to_nominal(self.observation)
+        stored = self.observation if self._is_linear else self.scale.to_nominal(self.observation)
         return estimate_noise(stored).compressed
 
     def _ringing(self, image: FloatArray) -> float:
@@ -277,21 +268,21 @@ class Watch:
         seen = residual.size if self.observed is None else int(np.count_nonzero(self.observed))
         return math.sqrt(float(np.sum(np.square(residual, dtype=np.float64))) / max(seen, 1))
 
-    def _weak_residual(self, x: FloatArray) -> float:
-        """Return the RMS of G x - y at the frequencies where the blur leaves least of an image; NaN if unknown."""
-        residual = residual_of(self.data_term, x)
-        if (
-            residual is None
-            or self.taps is None
-            or any(n > m for n, m in zip(self.taps.shape, residual.shape, strict=False))
-        ):
-            return math.nan
-        shape = residual.shape[:2]
-        left = np.square(np.abs(scipy.fft.fft2(self.taps, shape))) * natural_spectrum(shape)
-        weak = left <= np.quantile(left, WEAK_SHARE)
-        power = np.square(np.abs(scipy.fft.fft2(residual.astype(np.float64), axes=(0, 1))[weak]))
-        share = 1.0 if self.observed is None else float(np.mean(self.observed))
-        return math.sqrt(float(np.mean(power)) / (math.prod(shape) * max(share, 1e-9)))
+    def _weak_noise(self, image: FloatArray, x: FloatArray) -> WeakNoise:
+        """Return what the residual holds where the image is weakest; only its level if it should be uneven."""
+        found = weak_noise(residual_of(self.data_term, x), image, self.taps, self.observed)
+        return found if self.uniform else replace(found, parts=())
+
+    def _limit(self, there: WeakNoise) -> float:
+        """Return what the residual may be where there is most of it and the image is weakest, in units of the noise."""
+        if not there.is_uneven:
+            return MAX_RESIDUAL
+        return MAX_UNEVEN_RESIDUAL if self.noise <= self.first_noise else MAX_UNEVEN_RESIDUAL_AGAIN
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether numbers are taken for light as they are."""
+        return self.scale is None or self.scale.transfer == "linear"
 
 
 def noisiness(image: FloatArray) -> float:
