@@ -66,7 +66,7 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
     bounded = scale.is_nominal and not math.isfinite(darkest_of(data_term))
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
-    whole = y if traits.observed is None and not isinstance(described, PoissonGaussian) else None
+    uniform = not isinstance(described, PoissonGaussian)
     return Watch(
         data_term=data_term,
         observed=traits.observed,
@@ -76,11 +76,11 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
         bounded=bounded,
         convolution=spectrum is not None,
         taps=taps,
-        observation=whole,
+        observation=y if uniform else None,
         scale=scale,
         estimated=problem.error is not None,
         mild=leaves_nearly_white_noise(traits, noise),
-        uniform=not isinstance(described, PoissonGaussian),
+        uniform=uniform,
     )
 
 

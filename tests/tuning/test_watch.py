@@ -11,6 +11,7 @@ from skimage import data
 import plugplay as pp
 from plugplay.tuning.ringing import ringing
 from plugplay.tuning.watch import Watch
+from plugplay.tuning.weakest import WeakNoise
 
 KERNELS = {
     "motion": pp.kernels.motion(9, 20),
@@ -201,6 +202,19 @@ def test_residuals_that_are_small_everywhere_speak_for_less_noise(cup, monkeypat
     monkeypatch.setattr(Watch, "winds_up", lambda self, history: False)
     monkeypatch.setattr(Watch, "invents", lambda self, image: False)
     monkeypatch.setattr(Watch, "_residual", lambda self, x: left * self.noise)
-    monkeypatch.setattr(Watch, "_weak_residual", lambda self, x: weak * self.noise)
+    monkeypatch.setattr(Watch, "_weak_noise", lambda self, image, x: WeakNoise(weak * self.noise))
     found = watch.suggests(state, state.v, refuted=frozenset({"ringing", "noise"}))
     assert (found and (found.sign, found.noise / watch.noise)) == (expected and ("excess", pytest.approx(expected)))
+
+
+def test_missing_pixels_do_not_hide_that_it_was_a_jpeg_file():
+    """The little noise that the file leaves at high frequencies spoke for less, and detail came out as noise."""
+    rng = np.random.default_rng(0)
+    kernel = pp.kernels.gaussian(7, sigma=1.0)
+    x = data.coffee()[104:216, 244:356] / 255
+    noisy = convolve(x, kernel[..., None]) + rng.normal(0, 0.5 / 255, x.shape)
+    buffer = io.BytesIO()
+    Image.fromarray(np.round(np.clip(noisy, 0, 1) * 255).astype(np.uint8)).save(buffer, "JPEG", quality=92)
+    y, mask = np.asarray(Image.open(buffer)), rng.random(x.shape[:2]) > 0.1
+    result = pp.deblur(y, kernel, mask=mask, channel_axis=-1)
+    assert pp.psnr(result.image, x) > pp.psnr(y / 255, x) + 1

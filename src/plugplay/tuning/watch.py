@@ -123,7 +123,7 @@ class Watch:
     taps : array, optional
         The kernel, if the image is 2-D and not decimated.
     observation : array, optional
-        What was observed, if its noise is uniform and no pixel is missing.
+        What was observed, if its noise is uniform; what is missing may be NaN.
     scale : Scale, optional
         What its numbers mean in its file.
     estimated : bool
@@ -228,7 +228,7 @@ class Watch:
 
     def _structure(self, image: FloatArray) -> float:
         """Return how much structure an image has where the observation is flat; minus infinity if unknown."""
-        if self.taps is None or self.observation is None:
+        if self.taps is None or self.observation is None or self.observed is not None:
             return -math.inf
         first = max(self.first_noise, MIN_NOISE)
         return structure_in_flat_places(self.observation, image, max(self.taps.shape), first)
@@ -240,7 +240,7 @@ class Watch:
         turns out to be noisy, noise has to be assumed that takes it away, or it passes for texture: a JPEG file of
         gravel ended 4.0 dB below its input, with 2/255 assumed of 5.
         """
-        if not self.estimated or self.observation is None or not self._is_linear:
+        if not self.estimated or self.observation is None or self.observed is not None or not self._is_linear:
             return 0.0
         return estimate_noise(self.observation).sigma
 
@@ -249,7 +249,7 @@ class Watch:
         if self.observation is None or self.scale is None:
             return False
         stored = self.observation if self._is_linear else self.scale.to_nominal(self.observation)
-        return estimate_noise(stored).compressed
+        return estimate_noise(stored, mask=self.observed).compressed
 
     def _ringing(self, image: FloatArray) -> float:
         return -math.inf if self.taps is None else ringing(image, self.taps)

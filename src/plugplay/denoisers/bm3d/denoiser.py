@@ -209,7 +209,7 @@ class BM3D:
         Examples
         --------
         >>> BM3D().efforts([0.2, 0.15, 0.1, 0.05])
-        [2.2, 1.0, 1.0, 2.2]
+        [2.05, 1.0, 1.0, 2.05]
         """
         memory, found = self._memory(1), []
         decimated = self.sparse_above is not None and self.third_below is not None
