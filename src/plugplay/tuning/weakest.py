@@ -46,8 +46,8 @@ PARTS = 8
 # in both quarters of it, as noise is clipped in the brightest places. In small images chance may do more, in units of
 # the relative standard error of a part.
 UNEVEN, FALLING, CHANCE = 1.4, 1.25, 7.0
-# Large images are looked at in windows of this side, so many along each axis.
-WINDOW, WINDOWS = 512, 2
+# Larger images are looked at in windows of this side, at most so many along each axis.
+WINDOW, WINDOWS = 256, 3
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def weak_noise(
     squares, values = [], []
     for window in _windows(residual.shape, side):
         for channel in np.moveaxis(residual[window].reshape(*side, -1), -1, 0):
-            kept = scipy.fft.irfft2(scipy.fft.rfft2(channel.astype(np.float64)) * weak, side)
+            kept = scipy.fft.irfft2(scipy.fft.rfft2(channel) * weak, side)
             squares.append(np.square(scale * kept).ravel())
         values.append(np.moveaxis(image[window].reshape(*side, -1), -1, 0).ravel())
     power, brightness = np.concatenate(squares), np.concatenate(values)
