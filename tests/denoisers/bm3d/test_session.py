@@ -196,7 +196,7 @@ def test_super_resolution_has_the_third_stage_from_some_sigma_on(noise):
     for colour in (False, True):
         before, after = (prepared.efforts([sigma] * 2, colour=colour)[-1] for sigma in (0.5, 0.03))
         assert after > before
-    assert (prepared.sparse_above is None) is (noise < 1 / 255)
+    assert prepared.sparse_above is not None
     # Two stages that were asked for stay two, and so do those of a deblurring.
     assert BM3D(stages=2).prepared(traits, 1).third_below is None
     assert BM3D().prepared(Traits(leaves="coloured", noise=noise), 1).third_below is None
@@ -254,7 +254,7 @@ def test_blocks_move_after_a_number_of_calls(calls):
         BM3D(),
         BM3D(sparse_above=0.08),
         BM3D(sparse_above=0.03, third_below=0.03, local_below=0.2),
-        BM3D(third_below=0.1, local_below=0.2, moves_after=5),
+        BM3D(sparse_above=0.0, third_below=0.06, local_below=0.2, moves_after=2),
     ],
     ids=["plain", "deblurring", "super-resolution", "nearly exact"],
 )
