@@ -254,7 +254,7 @@ def test_blocks_move_after_a_number_of_calls(calls):
         BM3D(),
         BM3D(sparse_above=0.08),
         BM3D(sparse_above=0.03, third_below=0.03, local_below=0.2),
-        BM3D(sparse_above=0.0, third_below=0.06, local_below=0.2, moves_after=2),
+        BM3D(sparse_above=0.0, third_below=0.06, local_below=0.2, moves_after=5),
     ],
     ids=["plain", "deblurring", "super-resolution", "nearly exact"],
 )
