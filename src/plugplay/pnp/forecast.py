@@ -18,9 +18,9 @@ From the fourth iteration on, the iterations left are right within 30 % or one i
 super-resolution and filling holes (``python benchmarks/lengths.py``: 18 images, of which six had no say, and 20
 problems). Where runs end at a tolerance it is 85, 78 and 70 % of cases on these six, and 83, 88 and 66 % on the others.
 The seconds left were 0.74 to 1.21 of the true ones while more than one was left (``python benchmarks/progress.py
---cpu``: ten restorations of half a megapixel), and 0.78 to 1.25 with two images that had no say (``--others``), both with
-``OPENBLAS_NUM_THREADS=1``. On the clock they are as good as the machine is even: what others take from the processor, and
-threads of BLAS that wait for each other while it is busy, are not foreseen.
+--cpu``: ten restorations of half a megapixel), and 0.78 to 1.25 with two images that had no say (``--others``), both
+with ``OPENBLAS_NUM_THREADS=1``. On the clock they are as good as the machine is even: what others take from the
+processor, and threads of BLAS that wait for each other while it is busy, are not foreseen.
 """
 
 from __future__ import annotations
