@@ -192,7 +192,7 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
 
 
 def parse(text: str, *, factor: int | None = None) -> NDArray[np.float64]:
-    """Return the kernel that a word or a file name describes, as the command line takes it.
+    """Return the kernel that a string describes, as on the command line: its name and size, or a file.
 
     Parameters
     ----------

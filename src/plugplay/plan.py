@@ -61,11 +61,11 @@ class Plan:
     Attributes
     ----------
     parameters : Parameters
-        What will be used, including what was chosen automatically, on the nominal scale.
+        All parameters, including those that were chosen automatically, on the nominal scale.
     warnings : tuple of str
         What was noticed so far, in plain sentences.
     reshaping : Reshaping
-        How the kernel was changed because the data clearly fit another; ``parameters.model`` has that one.
+        How the kernel was changed because the data clearly fit another; ``parameters.model`` has the new one.
 
     Examples
     --------
@@ -103,8 +103,8 @@ class Plan:
         callback : callable, optional
             Called with the `State`, on the working scale, after every iteration; ``StopIteration`` ends the run.
         progress : callable, optional
-            Called often, inside a denoiser that tells and while lambda is searched for, with the share of that work
-            which is done. It may raise `plugplay.Cancelled` to end the run.
+            Called often, within a denoiser that reports its progress and during a search for lambda, with the share of
+            that work which is done. It may raise `plugplay.Cancelled` to end the run.
         """
         check_callback(callback)
         states = self.iterate(progress=progress)
@@ -121,7 +121,7 @@ class Plan:
             return result
 
     def iterate(self, *, progress: Progress | None = None) -> Generator[State, None, Result]:
-        """Do an iteration whenever the next `State` is asked for; the generator returns the `Result`.
+        """Yield the `State` after each iteration, which is done on demand; the generator returns the `Result`.
 
         Parameters
         ----------
@@ -221,11 +221,11 @@ class Plan:
         return replace(self._following(case), _case=case)
 
     def resumed(self, state: State) -> Plan:
-        """Return the plan that goes on from a state of an earlier run; a rerun with other noise begins anew."""
+        """Return the plan that continues from a state of an earlier run; a repetition with other noise starts over."""
         return replace(self, _start=state)
 
     def image(self, state: State) -> FloatArray:
-        """Return the restored image as it is in `state`, in the units and with the axes of ``Result.image``."""
+        """Return the restored image of a state, in the units and with the axes of ``Result.image``."""
         return self._conversion.outside(state.image)
 
     def __getstate__(self) -> dict[str, Any]:

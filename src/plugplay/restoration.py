@@ -1,4 +1,4 @@
-"""The verbs: `restore`, and one call for each of the usual tasks."""
+"""`restore`, and one function for each of the usual tasks."""
 
 from __future__ import annotations
 
@@ -79,24 +79,24 @@ def restore(
         A name from ``plugplay.denoisers.available()``, or any callable ``(image, sigma) -> image`` for float
         images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
     noise : float, PoissonGaussian, ColouredNoise or "auto", optional
-        Standard deviation of the noise, on the scale [0, 1] for integers and in the units of float input, or noise that
-        grows with the signal, or, for denoising, noise with a spectrum of its own. Estimated from y if it is not given,
-        or ``"auto"``; deblurring then takes integers of 16 bits whose noise clearly grows with the signal for photons,
-        and denoising finds out whether the noise is coloured, as demosaicking and compression leave it.
+        Standard deviation of the noise, on the scale [0, 1] for integers and in the units of float input; or noise that
+        grows with the signal; or, for denoising, noise with a given spectrum. Estimated from y by default and for
+        ``"auto"``: deblurring then treats 16-bit integers whose noise clearly grows with the signal as photon counts,
+        and denoising detects coloured noise, as left by demosaicking and compression.
     lam : float, optional
-        Lambda, the weight of the prior. This, schedule, tol and max_iter are chosen from the noise, the model and the
-        denoiser if they are not given: see `plugplay.tuning.rules`.
+        Lambda, the weight of the prior. By default this, `schedule`, `tol` and `max_iter` are chosen from the noise,
+        the model and the denoiser: see `plugplay.tuning.rules`.
     schedule : Schedule, optional
         How rho grows: `Constant`, `Monotone` or `Adaptive`.
     iteration : {"admm", "hqs", "pgd", "fista", "red"} or Iteration
-        How a pass combines the model's step and the denoiser's. The paper's Algorithm 1, for which there is a theorem,
-        is ``"admm"``; the others are half-quadratic splitting, proximal gradient descent, its accelerated form, and
-        regularisation by denoising. An object with ``init``, ``step`` and ``image`` is an iteration of your own.
+        How an iteration combines the model's step and the denoiser. ``"admm"`` is the paper's Algorithm 1, to which
+        its theorem applies; the others are half-quadratic splitting, proximal gradient descent, its accelerated form,
+        and regularisation by denoising. An object with ``init``, ``step`` and ``image`` is an iteration of your own.
     tol, max_iter : optional
         When to stop: at a change per iteration of at most `tol`, or after `max_iter` iterations. If neither `tol` nor
-        `schedule` is given, the number of iterations is planned, and ``parameters.min_iter`` tells it.
+        `schedule` is given, the number of iterations is planned; it is ``parameters.min_iter``.
     start : array or State, optional
-        The first guess, like `reference`, or the state of an earlier run to continue.
+        The first guess, in the units of `reference`, or the state of an earlier run to continue.
     clip : (float, float), "auto" or None
         The denoiser's input is clipped to this range, by default to that of the image, and never below what was
         observed.
@@ -106,19 +106,20 @@ def restore(
         Refine the automatic lambda by Stein's unbiased risk estimate (`plugplay.tuning.risk`), at the cost of ten more
         restorations. For models with Gaussian noise.
     reference : array, optional
-        The true image, for the PSNR in the history: integers, or floats in the units of ``result.image``. To the
-        one-call functions this and `start` may be names of files.
+        The true image, for the PSNR in the history: integers, or floats in the units of ``result.image``. The one-call
+        functions also accept file names for this and for `start`.
     channel_axis : int, optional
-        The axis of the colour channels. Without it, y has none, unless its last axis is 3 or 4 long.
+        The axis of the colour channels. By default y has none, unless its last axis has length 3 or 4.
     spatial_ndim : {2, 3}, optional
         Whether y is an image or a volume; by default what the model works on.
     data_range : (float, float), optional
-        The values that mean black and white. Default: the dtype's range for integers, (0, 1) for floats.
+        The values of black and white. Default: the dtype's range for integers, (0, 1) for floats.
     transfer : str
-        The curve between light and the numbers of y: ``"linear"``, ``"srgb"`` or ``"gamma:2.2"``. Other than linear,
-        light is restored, where blur happens, and encoded again; `noise` still refers to the numbers of y.
+        The transfer curve of y, which encodes light as values: ``"linear"``, ``"srgb"`` or ``"gamma:2.2"``. Unless it
+        is linear, light is restored, because blur happens to light, and encoded again; `noise` still refers to the
+        values of y.
     noise_floor : float
-        An estimate of the noise is not believed below this level; what JPEG rounds away, for example.
+        Lower limit of the estimated noise; for example, what JPEG compression rounded away.
     callback : callable, optional
         Called with the `State`, on the working scale, after every iteration; ``StopIteration`` ends the run.
     workers : int, optional
@@ -168,7 +169,7 @@ def restore(
 
 
 class RestoreOptions(TypedDict, total=False):
-    """The options of `restore`, which every one-call function takes too."""
+    """The options of `restore`, which every one-call function takes as well."""
 
     denoiser: str | Denoiser
     noise: float | PoissonGaussian | ColouredNoise | Literal["auto"] | None
@@ -193,7 +194,7 @@ class RestoreOptions(TypedDict, total=False):
 
 
 def _with_options(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Show the options of `restore` in the signature of a function that takes them, and blame it for misspelt ones."""
+    """Show the options of `restore` in the signature of a function, and name the function in errors about them."""
     own = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     options = [p for name, p in inspect.signature(restore).parameters.items() if name in RestoreOptions.__annotations__]
     signature = inspect.signature(function).replace(parameters=[*own, *options])
@@ -212,7 +213,9 @@ def _with_options(function: Callable[Arguments, Returned]) -> Callable[Arguments
 
 @_with_options
 def denoise(y: ArrayLike | os.PathLike[str], **options: Unpack[RestoreOptions]) -> Result:
-    """Remove noise; options as in `restore`, and y may be the name of an image file.
+    """Remove noise.
+
+    Options are those of `restore`; y may also be the name of an image file.
 
     Examples
     --------
@@ -235,22 +238,27 @@ def deblur(
     exact_kernel: bool = False,
     **options: Unpack[RestoreOptions],
 ) -> Result:
-    """Undo a known blur; options as in `restore`, `boundary` and `mask` as in `plugplay.models.Deblurring`.
+    """Undo a known blur.
+
+    Further options are those of `restore`.
 
     Parameters
     ----------
     y : array or path
-        The blurred image, or volume, or an image file, whose transfer curve is then undone as the command line does
-        (unless `transfer` is given), and below whose JPEG rounding no estimate of the noise is believed.
+        The blurred image or volume, or an image file. The transfer curve of a file is undone as on the command line,
+        unless `transfer` is given, and its noise is never estimated below the JPEG rounding.
     kernel : array, str or path
-        The blur: 2-D, 3-D for volumes, words such as ``"motion:15,30"`` (`plugplay.kernels.parse`), or a file. A sum
-        other than one is divided by, and ``result.warnings`` says so.
+        The blur: a 2-D array, a 3-D one for volumes, a description such as ``"motion:15,30"``
+        (`plugplay.kernels.parse`), or a file. Unless it sums to 1 it is normalised, with a note in
+        ``result.warnings``.
+    boundary : {"unknown", "circular", "reflect"}
+        What lies beyond the frame, as in `plugplay.models.Deblurring`.
     mask : array of bool or path, optional
-        True, in a file white, where a pixel was observed.
+        True (in a file: white) where a pixel was observed.
     exact_kernel : bool
         Whether to keep the kernel even if the data clearly fit one better that is a little wider, narrower or turned.
-        What they hold against it is still assumed as noise, as a wrong kernel must not spoil the image; only a given
-        `lam` is never changed.
+        The part of the data that it does not explain still counts as noise, so that a wrong kernel does not spoil the
+        image; only a given `lam` is never changed.
 
     Examples
     --------
@@ -269,7 +277,9 @@ def deblur(
 def inpaint(
     y: ArrayLike | os.PathLike[str], mask: ArrayLike | os.PathLike[str], **options: Unpack[RestoreOptions]
 ) -> Result:
-    """Fill in the pixels where the mask is False; options as in `restore`. Both may be names of image files.
+    """Fill in the pixels where the mask is False.
+
+    Options are those of `restore`; y and mask may also be names of image files.
 
     Examples
     --------
@@ -295,9 +305,10 @@ def super_resolve(
     mask: ArrayLike | os.PathLike[str] | None = None,
     **options: Unpack[RestoreOptions],
 ) -> Result:
-    """Enlarge an image; options as in `restore`, the others as in `plugplay.models.SuperResolution`.
+    """Enlarge an image.
 
-    As for `deblur`, y, kernel and mask may be names of files, and kernels may be words.
+    Parameters are those of `plugplay.models.SuperResolution`, further options those of `restore`. As in `deblur`, y,
+    kernel and mask may be names of files, and a kernel may be a description such as ``"gaussian:1.6"``.
 
     Examples
     --------
@@ -328,24 +339,25 @@ def single_photon(
     method: Literal["auto", "one-shot", "loop"] = "auto",
     **options: Unpack[RestoreOptions],
 ) -> Result:
-    """Reconstruct an image from binary frames; options as in `restore`, the rest as in `models.SinglePhoton`.
+    """Reconstruct an image from binary frames of a single-photon sensor.
 
-    A jot is a tiny binary pixel of such a sensor, which says whether at least `threshold` photons arrived.
+    A jot is a binary pixel of such a sensor, which records whether at least `threshold` photons arrived. Parameters
+    that are not described here are those of `plugplay.models.SinglePhoton`, further options those of `restore`.
 
     Parameters
     ----------
     bits : array, PhotonCounts or path
-        Bits ``(K H, K W)`` or ``(T, K H, K W)``, what `plugplay.io.photons.count_ones` returns, or a file that it
-        can read without further options.
+        Bits ``(K H, K W)`` or ``(T, K H, K W)``, the counts that `plugplay.io.photons.count_ones` returns, or a file
+        that it can read without further options.
     oversampling : int, optional
-        K, the jots along each side of a pixel: by default 1, or what the counts were made with.
+        K, the number of jots along each side of a pixel: by default 1, or what the counts were made with.
     gain : float or "auto", optional
         The photons that reach a pixel in one frame at white, K² by default. ``"auto"`` estimates it so that the image
-        fills [0, 1]; ``result.parameters.model.gain`` tells what was found.
+        fills [0, 1]; the estimate is ``result.parameters.model.gain``.
     method : {"auto", "one-shot", "loop"}
-        ``"one-shot"`` makes the counts' noise uniform and denoises once, ``"loop"`` is the paper's. ``"auto"`` denoises
-        once unless jots are missing or the loop is asked for by its options (lam, schedule, start, max_iter, tol,
-        iteration, tune). ``result.parameters.model`` tells which it was.
+        ``"one-shot"`` makes the noise of the counts uniform and denoises once, ``"loop"`` is the paper's method.
+        ``"auto"`` denoises once unless jots are missing or an option of the loop is given (lam, schedule, start,
+        max_iter, tol, iteration, tune). ``result.parameters.model`` shows which was used.
 
     Examples
     --------

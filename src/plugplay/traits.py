@@ -1,4 +1,4 @@
-"""`Traits`: what a model says about itself, so that nobody has to ask what it is."""
+"""`Traits`: the properties of a model, so that no other code has to know its class."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Traits(Fingerprinted):
     Attributes
     ----------
     observes : {"intensities", "counts", "complex", "projections"}
-        What an observation holds: an image on the scale of the restored one with Gaussian noise, photon counts, whose
-        statistics the model brings along, complex samples, or weighted sums of pixels, which are no image, so that
-        neither noise nor range can be read off them.
+        What an observation contains: an image on the scale of the restored one with Gaussian noise; photon counts,
+        whose statistics the model knows; complex samples; or weighted sums of pixels, which are not an image, so that
+        neither noise nor range can be estimated from them.
     spatial_ndim : int
         Spatial axes of the image, 2 or 3; a further axis holds channels.
     unknowns_per_sample : float
         Unknown pixels for each observed value: 1 for denoising and deblurring, K² for super-resolution by K, the
         inverse of the observed share for a mask, 1/n if n photon counters look at each pixel.
     decimation : float
-        Distance between samples, in pixels of the image, along each axis; above 1 detail folds into the samples and
-        passes for noise.
+        Distance between samples, in pixels of the image, along each axis; above 1, detail is aliased into the samples
+        and looks like noise.
     spectrum : complex array, optional
         :math:`\hat h`, the transfer function of G before sampling, on a regular grid of frequencies in the layout of an
         FFT. None if the operator is not a convolution.
@@ -57,13 +57,13 @@ class Traits(Fingerprinted):
         Relative power of the noise that is left to the denoiser, on a regular grid of frequencies in the layout of an
         FFT, where it is known; None for white noise, and where it is not.
     noise : float, optional
-        Standard deviation of the noise, if the model knows it; else it is given or estimated, and in the traits that
-        a denoiser sees it is what was.
+        Standard deviation of the noise, if the model knows it. In the traits that a denoiser gets it is always the
+        level that was given or estimated.
     observed : array of bool, optional
         True where the observation counts, in its shape; None means everywhere.
     natural : bool
-        Whether the denoiser sees something like a photograph, so that what was learned on photographs applies. A star
-        field is none, and neither is what a few photons leave.
+        Whether the denoiser sees something like a photograph, so that what was learned on photographs applies. Star
+        fields and images from few photons are not like photographs.
 
     Examples
     --------

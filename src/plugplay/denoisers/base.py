@@ -1,4 +1,4 @@
-"""What a denoiser is, what it may offer besides, and how a restoration asks for it.
+"""What a denoiser is, what else it may offer, and how a restoration uses it.
 
 A denoiser is any callable ``(image, sigma) -> image``: a float image in [0, 1], gray ``(H, W)`` or colour
 ``(H, W, C)``, and the standard deviation of the Gaussian noise to remove on that scale. Nothing has to be inherited.
@@ -10,17 +10,17 @@ A denoiser is immutable and may be called from several threads. These members ar
     Return a denoiser fitted to the problem: `traits` says what the model leaves to be removed and how many spatial
     axes the image has (`ProblemTraits`), `workers` is the number of threads. Used for objects and names alike.
 ``session(progress=None) -> Denoiser``
-    Return a denoiser with a memory for the calls of one restoration. If `progress` is given, the session calls it with
-    the share of the current call that is done, a number that rises to 1, and lets what it raises through; that is how
+    Return a denoiser with state for the calls of one restoration. If `progress` is given, the session calls it with
+    the share of the current call that is done, a number that rises to 1, and does not catch what it raises; that is how
     a call is cancelled. A ``session()`` without the argument is accepted as well.
 ``min_sigma : float``
     The noise level, on the scale [0, 1], below which the denoiser no longer improves an image; 0 if absent.
 ``efforts(sigmas, *, colour) -> list of float``
     Return about how long the calls of a session with these sigmas take, relative to each other, on gray images or in
-    colour; the time that is left is foretold by it. Without it, all calls count alike.
+    colour; used to predict the time left. Without it, all calls are assumed to take equally long.
 ``spatial_ndims : tuple of int``
     The numbers of spatial axes it can be prepared for; ``(2,)`` if absent. A denoiser that lists 3 gets volumes
-    ``(D, H, W)`` and ``(D, H, W, C)`` after `prepared` has told it so, since ``(D, H, W)`` looks like ``(H, W, C)``.
+    ``(D, H, W)`` and ``(D, H, W, C)`` only after a call of `prepared`, since ``(D, H, W)`` looks like ``(H, W, C)``.
     Others get the slices of a volume; see `sliced`.
 """
 
@@ -77,19 +77,19 @@ class Denoiser(Protocol):
 
 @runtime_checkable
 class SessionDenoiser(Protocol):
-    """A denoiser that can remember things between the calls of one restoration."""
+    """A denoiser that can keep state between the calls of one restoration."""
 
     def __call__(self, image: FloatArray, sigma: float, /) -> FloatArray:
-        """Denoise without memory."""
+        """Denoise without state."""
         ...
 
     def session(self, progress: Progress | None = None) -> Denoiser:
-        """Return a denoiser with a memory of its own, for the calls of one restoration."""
+        """Return a denoiser with its own state, for the calls of one restoration."""
         ...
 
 
 class ProblemTraits(Protocol):
-    """What `prepared` is told about the problem; `plugplay.traits.Traits` is one."""
+    """What `prepared` gets to know about the problem; `plugplay.traits.Traits` is one."""
 
     @property
     def leaves(self) -> str:

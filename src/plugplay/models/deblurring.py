@@ -41,8 +41,8 @@ class Deblurring(BlurModel):
         True where y was observed, False for dead or saturated pixels.
     exact : bool
         Whether `plugplay.restore` keeps the kernel of an image even if the data clearly fit one better that is up to a
-        sixth wider or narrower, or turned by up to 12 degrees (`plugplay.tuning.evidence`); else it uses that one, and
-        says so.
+        sixth wider or narrower, or turned by up to 12 degrees (`plugplay.tuning.evidence`); otherwise it uses that
+        one, with a warning.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Deblurring(BlurModel):
     def coarsened(self, factor: int) -> Deblurring | None:
         """Return the model of the means of ``factor`` x ``factor`` pixels, exact for images that are constant on them.
 
-        Observed are then the means of the same pixels of y. None with a mask, whose pixels have no such means.
+        The observation is then the means of the same pixels of y. None with a mask, for which there are no such means.
         """
         if self.mask is not None:
             return None

@@ -50,8 +50,8 @@ SESSION_RESIDUAL = 1e-4
 class Linear(LinearGaussianModel):
     r"""``y = G x`` with noise, for any matrix G; the proximal step is solved by conjugate gradients.
 
-    Images are flattened in C order before G is applied, and channels are treated alike, each on its own. For
-    convolutions and masks `Deblurring`, `SuperResolution` and `Inpainting` are faster and know more about themselves.
+    Images are flattened in C order before G is applied, and each channel is processed separately. For convolutions and
+    masks `Deblurring`, `SuperResolution` and `Inpainting` are faster and get better automatic parameters.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ class Linear(LinearGaussianModel):
     Notes
     -----
     If G maps a constant image to a constant and an observation has the shape of the image, as with a blur that varies
-    in space, noise and range are found as for any image. Otherwise (compressive sensing, tomography) an observation
-    is no image: ``noise`` has to be given, in the units of ``G x`` with x on [0, 1].
+    in space, noise and range are estimated as for any image. Otherwise (compressive sensing, tomography) an observation
+    is not an image: ``noise`` has to be given, in the units of ``G x`` with x on [0, 1].
 
-    Products are computed in double precision. Those with a dense matrix are NumPy's, whose last bits may depend on the
-    number of threads of its BLAS; those with a sparse matrix do not.
+    Products are computed in double precision. Products with a dense matrix are NumPy's, whose last bits may depend on
+    the number of threads of its BLAS; those with a sparse matrix do not.
 
     Examples
     --------

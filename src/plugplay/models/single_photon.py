@@ -40,9 +40,9 @@ MAX_OVERSAMPLING = 1000
 
 @dataclass(frozen=True)
 class SinglePhoton(Fingerprinted):
-    r"""A quanta image sensor: K x K jots a pixel, each of which says whether at least q photons arrived.
+    r"""A quanta image sensor: K x K jots per pixel, each of which records whether at least q photons arrived.
 
-    A jot of a pixel of value x sees photons at the rate :math:`s = a x + d` in each frame, with
+    A jot of a pixel of value x receives photons at the rate :math:`s = a x + d` in each frame, with
     :math:`a = \eta\, \alpha / K^2`, and fires with probability `P(s)`: see `plugplay.models.likelihoods.photon_law`.
 
     Parameters

@@ -1,4 +1,4 @@
-r"""Coloured noise: what demosaicking, compression and resampling leave is not equally strong at all frequencies.
+r"""Coloured noise: after demosaicking, compression and resampling, noise is not equally strong at all frequencies.
 
 A spectrum is given as relative power on a regular grid of frequencies, in the layout of `numpy.fft.fft2`, with mean 1:
 noise of standard deviation s has the power :math:`s^2 S(f)` at the frequency f, and white noise has S = 1.

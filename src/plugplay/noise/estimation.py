@@ -30,8 +30,8 @@ class NoiseEstimate:
     Attributes
     ----------
     sigma : float
-        The estimate, on the scale of the image: what rounding to 8 bits adds is part of it. Of a JPEG file, it is the
-        noise before the compression, as far as the file tells.
+        The estimate, on the scale of the image; it includes what rounding to 8 bits adds. For a JPEG file it is the
+        noise before the compression, as far as that can be determined.
     uncertainty : float
         Its standard error; infinite if nothing could be measured.
     reasons : tuple of str
@@ -39,7 +39,7 @@ class NoiseEstimate:
     compressed : bool
         Whether the image shows the grid of a JPEG file.
     rounding : float
-        The standard deviation of what the rounding in a JPEG file added to that, if its steps show.
+        The standard deviation of what rounding in a JPEG file added to the noise, if its quantisation steps show.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class NoiseEstimate:
 
     @property
     def upper(self) -> float:
-        """A level the noise is hardly above: two standard errors more than `sigma`."""
+        """A level that the noise hardly ever exceeds: two standard errors more than `sigma`."""
         return self.sigma + 2 * self.uncertainty
 
 
@@ -68,17 +68,16 @@ def estimate_noise(
 ) -> NoiseEstimate:
     r"""Estimate the standard deviation of the noise in an image.
 
-    The noise is measured in the quietest blocks of 8x8 pixels, frequency by frequency, as `plugplay.noise.quiet`
-    tells. From there:
+    The noise is measured in the quietest blocks of 8x8 pixels, frequency by frequency (`plugplay.noise.quiet`). Then:
 
     * **Clipping.** Noise near black or white is cut off on one side. A block's variance is divided by the share
       that clipping leaves at its brightness; blocks where that is less than half are left out.
     * **Rounding.** A step q of the values counts as noise of :math:`q / \sqrt{12}`, and no estimate is below it.
     * **Colour of the noise.** If middle frequencies are stronger than high ones even in the quietest blocks, and do
-      not become so by taking more blocks, the noise is coloured and all frequencies are averaged; else it is white,
-      and the high ones, where there is least texture, tell its level.
-    * **JPEG.** Blocks follow the file's own grid if one shows. If its steps show, too, what rounding to them did to the
-      noise is undone (`plugplay.noise.compression`).
+      not become so by taking more blocks, the noise is coloured and all frequencies are averaged; otherwise it is
+      white, and its level is that of the high frequencies, where there is least texture.
+    * **JPEG.** Blocks are aligned with the grid of the file if it shows. If its quantisation steps show as well, the
+      effect of rounding to them is undone (`plugplay.noise.compression`).
     * **Colour images.** Luminance and two colour differences are measured. Texture is mainly in the luminance, which
       is corrected by the others where it is uncertain and they are white.
     * **Scattered observations.** Where no block is whole, planes are fitted to windows of scattered pixels.
@@ -88,7 +87,7 @@ def estimate_noise(
     y : array
         The observation, ``(H, W)`` or ``(H, W, C)``. Blur and sampling come before the noise and do not change it.
     mask : array of bool, optional
-        True where y was observed; only what lies there is looked at.
+        True where y was observed; all other pixels are ignored.
     spatial_ndim : int
         3 for volumes ``(D, H, W)`` or ``(D, H, W, C)``, which are measured slice by slice.
     quantisation : float, optional
@@ -97,7 +96,7 @@ def estimate_noise(
     Returns
     -------
     NoiseEstimate
-        0 with infinite uncertainty if too little was observed to tell.
+        0 with infinite uncertainty if too little was observed.
 
     Examples
     --------

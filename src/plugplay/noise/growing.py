@@ -47,8 +47,8 @@ class PoissonGaussian:
     read : float, optional
         Standard deviation of the read-out noise. Estimated if it is not given.
     offset : float
-        The black level: what a camera shows without light. 0 is estimated too if neither gain nor read-out noise is
-        given.
+        The black level: what a camera shows without light. If it is 0 and neither gain nor read-out noise is given, it
+        is estimated as well.
 
     Examples
     --------

@@ -25,7 +25,7 @@ __all__ = ["Parameters", "Result", "Status"]
 
 
 class Status(Enum):
-    """Why the loop ended; ``str(status)`` says what to make of it."""
+    """Why the loop ended; ``str(status)`` explains it and gives advice."""
 
     CONVERGED = "The iterates have settled: the change per iteration fell below the tolerance."
     MAX_ITERATIONS = (
@@ -33,13 +33,13 @@ class Status(Enum):
         "history.delta; otherwise raise max_iter or gamma, or continue with start=result.state."
     )
     FINISHED = (
-        "The schedule came to its end: below this sigma the denoiser no longer improves an image, so that nothing "
-        "is gained by going on."
+        "The schedule has ended: below this sigma the denoiser no longer improves an image, so that further "
+        "iterations would gain nothing."
     )
     STOPPED = "The callback stopped the loop. Continue with start=result.state."
     DIVERGED = (
-        "The iterates grew without bound, and the last sound one was returned. The denoiser is probably not "
-        "bounded, or not made for this sigma: use a schedule with a larger rho0 or gamma, or another denoiser."
+        "The iterates grew without bound, and the last good one was returned. The denoiser is probably not "
+        "bounded, or not suited to this sigma: use a schedule with a larger rho0 or gamma, or another denoiser."
     )
     DOUBTFUL = "The loop ended, but the result does not look right: result.warnings says what was noticed."
 
@@ -64,8 +64,8 @@ class Parameters:
     noise : float, PoissonGaussian or ColouredNoise, optional
         The noise, on the scale [0, 1].
     noise_uncertainty : float, optional
-        The standard error of the estimate behind `noise`, on the same scale; infinite if there was too little to tell,
-        None if the noise was given, or is described by more than a level.
+        The standard error of the estimated `noise`, on the same scale; infinite if too little was observed, None if
+        the noise was given or is described by more than a level.
     data_range : (float, float), optional
         The values of the input that became 0 and 1.
     chosen : tuple of str
@@ -73,16 +73,16 @@ class Parameters:
     tune : str, optional
         How lambda was refined, if it was.
     iteration : str
-        How a pass combines the model's step and the denoiser's: ``"admm"`` is the paper's Algorithm 1.
+        How an iteration combines the model's step and the denoiser: ``"admm"`` is the paper's Algorithm 1.
     last_sigma : float
         The run ends before sigma falls below this level.
     min_iter : int
-        The iterations before which the tolerance does not count. Where schedule and tolerance are chosen, this is the
+        The tolerance is ignored before this iteration. If schedule and tolerance were chosen automatically, this is the
         length of the run, unless the iterates have not settled by then.
     working_range : (float, float), optional
         The values of the input that the denoiser sees as 0 and 1.
     transfer : str
-        The curve between light, which was restored, and the numbers of the input: ``"linear"`` if there is none.
+        The transfer curve that was undone, because light was restored: ``"linear"`` if there was none.
     """
 
     denoiser: str
@@ -106,7 +106,7 @@ class Parameters:
     prepared: object = field(default=None, metadata={"fingerprinted": False}, compare=False)
 
     def plain(self) -> dict[str, Any]:
-        """Return all but the model as values that JSON can hold."""
+        """Return everything except the model as values that JSON can represent."""
         named = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "model"}
         if not is_dataclass(self.prepared):
             named.pop("prepared")
@@ -123,17 +123,17 @@ class Result(Fingerprinted):
     image : array
         The restored image: float, unclipped, in the units of float input and on [0, 1] for integers.
     status : Status
-        Why the loop ended; ``str(result.status)`` is advice.
+        Why the loop ended; ``str(result.status)`` gives advice.
     warnings : tuple of str
         What was noticed in this run, in plain sentences.
     history : History
-        The figures of all iterations.
+        rho, sigma, delta and other figures of every iteration.
     parameters : Parameters
-        What was used, including what was chosen automatically.
+        All parameters, including those that were chosen automatically.
     state : State
-        Where the loop stands; pass it as ``start=`` to continue.
+        The state of the loop; pass it as ``start=`` to continue.
     preview : Preview, optional
-        A small picture of the observation, which notebooks show beside the result.
+        A small image of the observation, which notebooks show beside the result.
     """
 
     image: FloatArray
@@ -163,7 +163,7 @@ class Result(Fingerprinted):
         return "\n".join(lines)
 
     def noting(self, *notes: str) -> Result:
-        """Return the result with something to say before its other warnings."""
+        """Return the result with additional warnings before the others."""
         return replace(self, warnings=notes + self.warnings)
 
     def plot(self) -> Figure:

@@ -1,4 +1,4 @@
-"""Schedules: how rho grows from iteration to iteration, which is what makes Algorithm 1 settle."""
+"""Schedules: how rho grows from iteration to iteration, which is what makes Algorithm 1 converge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class Constant:
-    """The original Plug-and-Play ADMM: rho stays. No convergence is promised for merely bounded denoisers.
+    """The original Plug-and-Play ADMM: rho is constant.
+
+    Convergence is not guaranteed for denoisers that are only bounded.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class BM3D:
 
     Similar 8x8 blocks of the image are stacked into groups, and each group is denoised by shrinking its
     coefficients in a three-dimensional transform: first by a hard threshold, which gives an estimate of the image,
-    then, with groups formed on this estimate, by the Wiener filter that the estimate calls for.
+    then, with groups formed on this estimate, by a Wiener filter computed from the estimate.
 
     Colour images ``(H, W, 3)`` are denoised in opponent colours, with the groups of the luminance for all three.
     Images with any other number of channels are denoised channel by channel.
@@ -60,22 +60,22 @@ class BM3D:
         0.2 dB better in about the same time. By default 3 for ``profile="high"`` and for a single denoising of white
         noise (see `prepared`), else 2. Below a `sigma` of 1/255 there are always two.
     purpose : {"denoising", "restoration", "photons"}, optional
-        What is to be removed: white noise, or what the steps of a restoration leave, after a blur or among photons.
-        By default white noise, or what `prepared` finds right for a problem.
+        The noise to be removed: white noise, or the noise that the steps of a restoration leave, after a blur or with
+        photon counts. By default white noise, or what `prepared` chooses for a problem.
     noise_spectrum : array_like, optional
         Power spectrum of coloured noise, relative to any level, on a regular grid of at least 15 x 15 frequencies in
         the layout of an FFT (zero frequency first). `sigma` is then the standard deviation of that noise. White by
         default. For two stages only.
     mean : tuple of float, optional
-        What is not told from noise is pulled towards this brightness, one number for each channel. By default that is
-        the mean of the image; parts of an image take that of the whole (see `around`).
+        Detail below the threshold is pulled towards this brightness, one number for each channel. By default that is
+        the mean of the image; parts of an image use that of the whole (see `around`).
     sparse_above : float, optional
         The sigma above which calls of a session (see `session`) place reference blocks further apart, which saves time
         while a restoration decides coarse structure; they also do so well below it, where little changes any more. By
-        default never, or what `prepared` finds right for a problem.
+        default never, or what `prepared` chooses for a problem.
     third_below : float, optional
-        The sigma below which such calls of a session have a third stage. By default none, or what `prepared` finds
-        right for a problem.
+        The sigma below which such calls of a session have a third stage. By default none, or what `prepared` chooses
+        for a problem.
     local_below : float, optional
         The sigma below which such calls have a fourth stage (`plugplay.denoisers.bm3d.local`). As above.
     moves_after : int, optional
@@ -85,8 +85,8 @@ class BM3D:
 
     Notes
     -----
-    Computed in single precision, whatever the precision of the image. With ``sigma = 0`` the image comes back as
-    it is.
+    Computed in single precision, whatever the precision of the image. With ``sigma = 0`` the image is returned
+    unchanged.
 
     References
     ----------
