@@ -205,7 +205,7 @@ def test_colour_without_a_channel_axis_is_guessed_and_said(astronaut):
     result = pp.denoise(astronaut, denoiser="tv", noise=0.05)
     told = pp.denoise(astronaut, denoiser="tv", noise=0.05, channel_axis=-1)
     assert result.image.tobytes() == told.image.tobytes()
-    assert "taken for colour" in result.warnings[0]
+    assert "taken to be colour" in result.warnings[0]
     assert told.warnings == ()
 
 

@@ -129,7 +129,7 @@ def test_noise_beyond_black_and_white_is_no_light():
 def test_integers_that_are_lost_in_their_range_are_refused_with_what_to_do():
     """NumPy makes 64-bit integers of lists, and of sums of pixels."""
     counts = np.random.default_rng(0).integers(0, 256, (16, 16))
-    with pytest.raises(ValueError, match=r"from 0 to 25\d, which are lost in the range of int64: give data_range="):
+    with pytest.raises(ValueError, match=r"from 0 to 25\d, a tiny part of the range of int64: give data_range="):
         pp.denoise(counts.astype(np.int64))
     same = [
         pp.denoise(counts.astype(dtype), data_range=(0, 255), denoiser="tv").image for dtype in (np.int64, np.int32)
@@ -296,11 +296,11 @@ def test_references_of_another_depth_keep_their_own_range(camera):
             lambda y: pp.restore(np.ma.array(y, mask=y > 0.5), BLUR),
             "y is a masked array: give y.data, and mask=~y.mask",
         ),
-        (lambda y: pp.restore(y, BLUR, tune="sure", rng=0, lam=1e-3), "give one of them"),
+        (lambda y: pp.restore(y, BLUR, tune="sure", rng=0, lam=1e-3), "give only one of them"),
         (lambda y: pp.restore(y, BLUR, noise=float("inf")), "noise must be finite and >= 0; got inf"),
         (lambda y: pp.restore(y, BLUR, schedule="monotone", denoiser="tv"), "schedule must be one such as Monotone"),
         (lambda y: pp.restore(y, BLUR, callback=3, denoiser="tv"), "callback must be callable"),
-        (lambda y: pp.single_photon(y > 0.5, data_range=(0, 5)), "data_range is about intensities"),
+        (lambda y: pp.single_photon(y > 0.5, data_range=(0, 5)), "data_range is for intensities"),
         (lambda y: pp.pnp_admm(BLUR, print, schedule=pp.Constant(1.0), lam=1.0), "bind it with model.data_term(y)"),
     ],
 )

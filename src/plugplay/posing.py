@@ -97,13 +97,13 @@ def scale_of(
     if transfer != "linear":
         if traits.observes != "intensities":
             raise ValueError(
-                f"transfer={transfer!r} is about the numbers of photographs, but {type(model).__name__} observes "
+                f"transfer={transfer!r} is for the values of photographs, but {type(model).__name__} observes "
                 f"{traits.observes}"
             )
         return Scale.of_light(observed, transfer, data_range, traits.observed)
     if traits.observes == "counts":
         if data_range is not None:
-            raise ValueError(f"data_range is about intensities, but {type(model).__name__} observes photons")
+            raise ValueError(f"data_range is for intensities, but {type(model).__name__} observes photons")
         return Scale(0.0, 1.0, integer=True)
     if traits.observes == "projections":
         scale = Scale.nominal_of(observed.dtype, data_range)
@@ -208,8 +208,8 @@ def posed(
     if noise is None or noise == "auto":
         if traits.observes == "projections":
             raise ValueError(
-                f"the noise cannot be estimated from what {type(model).__name__} observes, which is no image: give its "
-                "standard deviation with noise="
+                f"the noise cannot be estimated from what {type(model).__name__} observes, which is not an image: give "
+                "its standard deviation with noise="
             )
         found = _found(y, model, traits, scale)
         inverted = traits.spectrum is not None and traits.decimation == 1 and not traits.pointwise
@@ -309,12 +309,13 @@ def noticed(axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term
     notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
         notes.append(
-            f"the last axis of y, whose shape is {y.shape}, was taken for colour; channel_axis=-1 says so, "
-            "spatial_ndim=3 says that y is a volume"
+            f"the last axis of y, whose shape is {y.shape}, was taken to be colour; pass channel_axis=-1 to confirm "
+            "this, or spatial_ndim=3 if y is a volume"
         )
     if possible_range_of(data_term) is not None:
         notes.append(
-            "a few bright points on a dark sky: the denoiser sees the image on a stretch, as star fields are shown"
+            "a few bright points on a dark sky: the denoiser sees the image on a nonlinear stretch, as star fields are "
+            "usually displayed"
         )
     elif not scale.is_nominal:
         low, high = scale.working

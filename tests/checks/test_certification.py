@@ -125,7 +125,7 @@ def test_an_unbounded_denoiser_is_not_covered_and_its_constant_grows(term):
     assert not certificate.covered
     assert not certificate.bounds[0].passed, str(certificate)
     assert "goes like rho^0.9" in certificate.bounds[0].detail
-    assert "not met is Definition 1, the denoiser is bounded" in certificate.verdict
+    assert "it violates Definition 1, the denoiser is bounded" in certificate.verdict
 
 
 def test_single_photon_data_violate_assumption_1(camera):
@@ -140,7 +140,7 @@ def test_single_photon_data_violate_assumption_1(camera):
         assert certificate.behaved, str(certificate)
         if not holds:
             assert "grows without bound near 0" in certificate.assumptions[0].detail
-            assert "not met is Assumption 1" in certificate.verdict
+            assert "it violates Assumption 1" in certificate.verdict
 
 
 def test_single_precision_runs_far_beyond_rounding(term):

@@ -229,7 +229,7 @@ def test_mistakes_are_reported_not_raised(denoiser, culprit, message):
     assert not check.passed
     assert message in check.detail
     assert "\n" not in check.detail
-    assert report.theorem == "No theorem applies before the denoiser keeps the contract."
+    assert report.theorem == "No theorem applies until the denoiser passes the checks of its interface."
     with pytest.raises(CheckFailedError, match="FAILED"):
         report.raise_if_failed()
     json.dumps(report.to_dict(), allow_nan=False)
@@ -261,8 +261,8 @@ class WithSession:
     ("denoiser", "passed", "detail"),
     [
         (shrink, True, "none is offered"),
-        (WithSession(), True, "two sessions know nothing of each other"),
-        (WithSession(shared=True), False, "a session knows what another one has seen"),
+        (WithSession(), True, "two sessions do not depend on each other"),
+        (WithSession(shared=True), False, "a session depends on the calls of another one"),
         (WithSession(broken=True), False, "session() raised RuntimeError: no sessions today"),
     ],
 )

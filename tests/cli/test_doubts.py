@@ -77,7 +77,7 @@ def test_files_that_are_no_masks_are_questioned_in_python_too(folder):
 @pytest.mark.parametrize(
     ("how", "mask", "words"),
     [
-        ("--json", "few", "94 % of the pixels are missing by the mask"),
+        ("--json", "few", "94 % of the pixels are missing according to the mask"),
         ("--quiet", "scene", "does not look like a mask: "),
         ("--verbose", "scene", "does not look like a mask: "),
     ],

@@ -96,7 +96,7 @@ def test_volumes_with_a_psf_of_three_axes_keep_what_the_file_says(tmp_path, run)
     assert kept["Info"] == "lens 40x"
     tifffile.imwrite(tmp_path / "flat.tif", y[0].astype(np.float32), description="bead 7", metadata=None)
     done = run("deblur", tmp_path / "flat.tif", "-o", tmp_path / "x.tif", *options)
-    assert "the file is no stack" in done.stderr
+    assert "the file is not a stack" in done.stderr
     done = run("denoise", tmp_path / "flat.tif", "-o", tmp_path / "y.tif", "--denoiser", "tv")
     with tifffile.TiffFile(tmp_path / "y.tif") as file:
         assert file.pages[0].description == "bead 7"

@@ -43,7 +43,7 @@ def test_a_run_that_is_repeated_says_so(lines):
     y = BLUR.simulate(data.camera()[100:148, 200:248] / 255, noise=0.02, rng=0)
     told = lines(pp.prepare(y, BLUR, denoiser="tv", noise=0.01))
     numbers = [int(re.search(r"iteration (\d+)", line)[1]) for line in told[1:]]
-    again = ["again with other noise, iteration" in line for line in told[1:]]
+    again = ["repeated with other noise, iteration" in line for line in told[1:]]
     second = numbers.index(1, 1)
     assert not any(again[:second])
     assert all(again[second:])

@@ -195,7 +195,7 @@ def test_pipes_and_devices_are_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     (tmp_path / "null.png").symlink_to("/dev/null")
     for name in ("pipe.png", "null.png"):
-        with pytest.raises(ImageFileError, match="cannot be written .there is something else than a file"):
+        with pytest.raises(ImageFileError, match="cannot be written .it exists and is not a file"):
             io.write(tmp_path / name, image())
     with pytest.raises(FileExistsError), atomic(tmp_path):
         pass

@@ -81,7 +81,7 @@ def test_ome_xml_may_name_files_beside_it(secret):
         (ome('<TiffData IFD="0" PlaneCount="1000000000"/>'), "needs .* of memory"),
         (ome('<TiffData IFD="0" PlaneCount="1" FirstZ="99999999"/>'), "needs .* of memory"),
         (ome(planes=10**9), "needs .* of memory"),
-        (ome(planes="9" * 400), "planes without number"),
+        (ome(planes="9" * 400), "far too many planes"),
         (ome('<ModuloAlongZ Type="lifetime" Start="0" End="1e9" Step="1e-3"/>'), "needs .* of memory"),
     ],
 )

@@ -62,7 +62,7 @@ def test_matlab_files(cube, compress, tmp_path):
     scipy.io.savemat(tmp_path / "a.mat", {"bits": frames_last, "rate": 3.0}, do_compression=compress)
     np.testing.assert_array_equal(count_ones(tmp_path / "a.mat").ones, cube.sum(axis=0))
     scipy.io.savemat(tmp_path / "b.mat", {"one": frames_last, "two": frames_last[..., :5] > 0})
-    with pytest.raises(ValueError, match="which variable is the cube; name one of one .*two"):
+    with pytest.raises(ValueError, match="several variables could be the cube; name one of one .*two"):
         count_ones(tmp_path / "b.mat")
     np.testing.assert_array_equal(count_ones(tmp_path / "b.mat", variable="two").ones, cube[:5].sum(axis=0))
 

@@ -163,6 +163,6 @@ def test_progress_tells_that_a_run_is_repeated(notebook):
     model = pp.models.Deblurring(pp.kernels.box(5))
     y = model.simulate(data.camera()[100:148, 200:248] / 255, noise=0.02, rng=0)
     pp.restore(y, model, denoiser="tv", noise=0.01, callback=pp.ProgressBar())
-    first = next(number for number, text in enumerate(notebook) if "again with other noise, iteration 1," in text)
+    first = next(number for number, text in enumerate(notebook) if "repeated with other noise, iteration 1," in text)
     assert first > 5
-    assert all("again with other noise" in text for text in notebook[first:-1])
+    assert all("repeated with other noise" in text for text in notebook[first:-1])

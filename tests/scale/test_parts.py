@@ -206,7 +206,7 @@ def test_one_clear_line_each(tmp_path, noisy):
     with pytest.raises(ValueError, match=r"the mask has the shape \(10, 10\), but the image has \(200, 170\)"):
         parts_of(source, tmp_path / "x.zarr", mask=opened(small))
     missing = np.where(np.eye(200, 170) > 0, np.nan, noisy / 65535).astype(np.float32)
-    with pytest.raises(ValueError, match="pixels are missing .* but Denoising takes no mask"):
+    with pytest.raises(ValueError, match="pixels are missing .* but Denoising does not support a mask"):
         parts_of(store(tmp_path / "nan.zarr", missing), tmp_path / "x.zarr")
     (tmp_path / "file").write_text("")
     with pytest.raises(ImageFileError, match=r"x.zarr: cannot be written \(File exists\)"):

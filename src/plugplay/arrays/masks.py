@@ -19,14 +19,16 @@ def hardly_observed(mask: BoolArray) -> tuple[str, ...]:
     Examples
     --------
     >>> hardly_observed(np.eye(20) > 0)
-    ('95 % of the pixels are missing by the mask; True, or white, means observed: is it inverted?',)
+    ('95 % of the pixels are missing according to the mask; True, or white, means observed: is it inverted?',)
     """
     share = float(mask.mean())
     if share >= MIN_OBSERVED:
         return ()
     # Never 100: something was observed.
     missing = min(round(100 * (1 - share)), 99)
-    return (f"{missing} % of the pixels are missing by the mask; True, or white, means observed: is it inverted?",)
+    return (
+        f"{missing} % of the pixels are missing according to the mask; True, or white, means observed: is it inverted?",
+    )
 
 
 def share_inside(mask: BoolArray, spatial_ndim: int, reach: int) -> float:

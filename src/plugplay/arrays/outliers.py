@@ -55,7 +55,7 @@ def far_from_all_others(y: NDArray[Any], observed: BoolArray | None) -> tuple[st
         return ()
     return (
         f"{'1 pixel is' if count == 1 else f'{count} pixels are'} far from all others, which are about {low:.4g} to "
-        f"{high:.4g}: a mask leaves out what is hot or stands for missing data, and so does NaN",
+        f"{high:.4g}: if they are hot or stand for missing data, leave them out by a mask, or set them to NaN",
     )
 
 

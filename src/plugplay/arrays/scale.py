@@ -140,11 +140,11 @@ class Scale:
         if found is None or array.dtype == np.bool_:
             return nominal
         if max(map(abs, found)) > MAX_VALUE:
-            raise ValueError(f"y has values beyond {MAX_VALUE:g}, whose squares are no numbers any more")
+            raise ValueError(f"y has values beyond {MAX_VALUE:g}, whose squares overflow")
         first, last = ((value - low) / (high - low) for value in found)
         if nominal.integer and found[0] < found[1] and last - first < MIN_RESOLVED:
             raise ValueError(
-                f"y has values from {found[0]:.0f} to {found[1]:.0f}, which are lost in the range of {array.dtype}: "
+                f"y has values from {found[0]:.0f} to {found[1]:.0f}, a tiny part of the range of {array.dtype}: "
                 "give data_range=(black, white), or convert them, for instance to uint8 or float"
             )
         within = first >= -1 and last <= 2

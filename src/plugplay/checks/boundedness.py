@@ -79,7 +79,7 @@ class Boundedness:
         zero = "" if self.identity_at_zero else "; sigma = 0 does not return the image"
         if self.bounded:
             identity = "it tends to the identity" if self.tends_to_identity else "no identity limit"
-            return f"bounded on all that was tried, C about {self.constant:.3g} ({where}); {identity}: {limit}{zero}"
+            return f"bounded in all tests, C about {self.constant:.3g} ({where}); {identity}: {limit}{zero}"
         return (
             f"not bounded: c grows like sigma^{self.exponent:.2g} as sigma falls and reaches {self.constant:.3g} "
             f"({where}); {limit}{zero}"

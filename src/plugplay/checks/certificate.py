@@ -70,7 +70,7 @@ class Certificate:
             return f"The theorem promises nothing for this schedule ({self.assumptions[-1].detail}); {steps}."
         failed = [check.name for check in self.assumptions if not check.passed]
         if failed:
-            return f"The theorem does not cover this run: not met is {'; nor '.join(failed)}. On the run, {steps}."
+            return f"The theorem does not cover this run: it violates {'; and '.join(failed)}. In the run, {steps}."
         if not self.behaved:
             return "The assumptions seem to hold, but the run did not behave as Theorem 1 says: see the bounds."
         return f"The run behaved as Theorem 1 says, and its assumptions hold as far as can be told: {self._promise()}."

@@ -56,7 +56,7 @@ def conformance(probe: Probe, size: int, rng: np.random.Generator) -> tuple[Chec
         probe.output(other, 2 * SIGMA)
         if not np.array_equal(first, probe.output(gray, SIGMA)):
             raise DenoiserFailedError("the same input gave another output after a call with another image")
-        yield "the same input gives the same bits, also after other images"
+        yield "the same input gives bit-identical output, also after other images"
 
     def untouched() -> Iterator[str]:
         probe.output(gray, SIGMA, writable=True)
@@ -70,8 +70,8 @@ def conformance(probe: Probe, size: int, rng: np.random.Generator) -> tuple[Chec
         began = first.output(gray, 2 * SIGMA)
         first.output(other, SIGMA)
         if not np.array_equal(began, second.output(gray, 2 * SIGMA)):
-            raise DenoiserFailedError("a session knows what another one has seen")
-        yield "two sessions know nothing of each other"
+            raise DenoiserFailedError("a session depends on the calls of another one")
+        yield "two sessions do not depend on each other"
 
     return (
         _check("shape and dtype", kinds),

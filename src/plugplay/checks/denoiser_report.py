@@ -57,15 +57,15 @@ class DenoiserReport:
     def theorem(self) -> str:
         """Which theorem applies, and with which schedule convergence is guaranteed."""
         if not self.passed or self.boundedness is None:
-            return "No theorem applies before the denoiser keeps the contract."
+            return "No theorem applies until the denoiser passes the checks of its interface."
         if not self.boundedness.bounded:
             return (
                 "Theorem 1 does not apply, because the denoiser is not bounded: no schedule is guaranteed to converge "
                 "(watch history.delta, or blend it as D(x) = x + min(1, c sigma / rms) (denoised - x) to bound it)."
             )
         promise = (
-            "As far as could be tried, Theorem 1 applies: for a data term with bounded gradient, Monotone and Adaptive "
-            "with gamma > 1 converge to a fixed point"
+            "As far as could be tested, Theorem 1 applies: for a data term with bounded gradient, Monotone and "
+            "Adaptive with gamma > 1 converge to a fixed point"
         )
         if self.expansiveness is not None and self.expansiveness.expansive:
             return f"{promise}; Constant has no guarantee, because the denoiser is expansive."

@@ -58,7 +58,7 @@ def run(
     from plugplay.scale import executor
 
     if common.output is None:
-        raise UsageError("--output: where is the result to go? Give a file, a folder, or -")
+        raise UsageError("--output is required: a file, a folder, or - for standard output")
     memory = size_limit(common.memory, "--memory")
     try:
         crew = executor(common.on, workers=common.workers, memory=memory)

@@ -44,12 +44,14 @@ def deblur(
     mask: MaskOption = None,
     exact_kernel: Annotated[
         bool,
-        typer.Option("--exact-kernel", help="Keep the kernel even if the data clearly fit another width better."),
+        typer.Option(
+            "--exact-kernel", help="Keep the kernel even if the data clearly fit another width or angle better."
+        ),
     ] = False,
     contact_sheet: Annotated[
         Path | None,
         typer.Option(
-            help="Write this image of trials instead: kernels around --kernel, or of all kinds, and strengths.",
+            help="Write a sheet of trials instead: kernels similar to --kernel, or of all kinds, and strengths.",
             rich_help_panel="Reports",
         ),
     ] = None,
@@ -70,7 +72,7 @@ def deblur(
         write_contact_sheet(common, contact_sheet, kernel, boundary=boundary.value, mask=mask)
         return
     if kernel is None:
-        raise UsageError("--kernel: which blur is to be undone? --contact-sheet helps to find it")
+        raise UsageError("--kernel is required: the blur to undo; --contact-sheet helps to find it")
     run(common, Deblur(kernel, kernel_taps(kernel), boundary.value, mask, exact_kernel))
 
 

@@ -141,7 +141,7 @@ class Inpaint:
         import plugplay as pp
 
         if page.observed is None:
-            raise ValueError("which pixels are missing? Give --mask, white where observed, or mark them by NaN")
+            raise ValueError("no missing pixels are marked: give --mask, white where observed, or set them to NaN")
         return pp.models.Inpainting(page.observed)
 
 

@@ -123,12 +123,12 @@ def companion(path: Path, job: Job, what: str, accepts: Callable[[Path], bool]) 
 
 def _from_standard_input(inputs: Sequence[str], output: str, writable: Callable[[Path], bool]) -> Job:
     if len(inputs) > 1:
-        raise UsageError("- is standard input, beside which there can be no other input")
+        raise UsageError("- is standard input, which cannot be combined with other inputs")
     if output == STANDARD:
         return Job(None, None, Path("standard input"))
     target = Path(output)
     if target.is_dir() or not writable(target):
-        raise UsageError(f"--output {output}: what comes from standard input needs a file name, such as clean.png")
+        raise UsageError(f"--output {output}: the result of standard input needs a file name, such as clean.png")
     return Job(None, target, Path("standard input"))
 
 

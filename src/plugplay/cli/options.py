@@ -88,7 +88,7 @@ class Common:
             "--output",
             "-o",
             metavar="PATH",
-            help="A file, a folder for several results, or - for standard output. Needed.",
+            help="A file, a folder for several results, or - for standard output. Required.",
             show_default=False,
         ),
     ] = None
@@ -116,13 +116,13 @@ class Common:
         str,
         typer.Option(
             metavar="WHERE",
-            help="Who does the work: auto, serial, processes:N, dask, or a Dask scheduler such as tcp://host:8786.",
+            help="Where the work runs: auto, serial, processes:N, dask, or a Dask scheduler such as tcp://host:8786.",
             rich_help_panel=_RUN,
         ),
     ] = "auto"
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory that all work side by side may take, e.g. 4G.", rich_help_panel=_RUN),
+        typer.Option(metavar="SIZE", help="Memory that all parallel work may take, e.g. 4G.", rich_help_panel=_RUN),
     ] = None
     depth: Annotated[Depth, typer.Option(help="Depth of the written pixels.", rich_help_panel=_FILES)] = Depth.SAME
     suffix: Annotated[
@@ -135,11 +135,11 @@ class Common:
     ] = None
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Replace results, whoever made them.", rich_help_panel=_FILES),
+        typer.Option("--overwrite", help="Replace existing files, whoever made them.", rich_help_panel=_FILES),
     ] = False
     max_size: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory that a file may ask for, e.g. 12G.", rich_help_panel=_FILES),
+        typer.Option(metavar="SIZE", help="Memory that a file may need, e.g. 12G.", rich_help_panel=_FILES),
     ] = None
     reference: Annotated[
         Path | None,
@@ -148,7 +148,7 @@ class Common:
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Image of before, after and convergence; a folder if there are several inputs.",
+            help="Plot of input, result and convergence; a folder if there are several inputs.",
             rich_help_panel=_REPORT,
         ),
     ] = None
@@ -156,13 +156,13 @@ class Common:
         False
     )
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Report everything that was used.", rich_help_panel=_REPORT)
+        bool, typer.Option("--verbose", "-v", help="Report all parameters.", rich_help_panel=_REPORT)
     ] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and errors only.", rich_help_panel=_REPORT)] = (
         False
     )
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done; write nothing.", rich_help_panel=_REPORT)
+        bool, typer.Option("--dry-run", help="Show what would be done; write nothing.", rich_help_panel=_REPORT)
     ] = False
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 3 if a result is doubtful.", rich_help_panel=_REPORT)
@@ -186,8 +186,7 @@ class ImageCommon(Common):
     offset: Annotated[
         float | None,
         typer.Option(
-            help="The camera's black level, in the numbers of the file, if the noise is that of photons. By default it "
-            "is estimated.",
+            help="The camera's black level for photon noise, in the units of the file. Estimated by default.",
             rich_help_panel=_RUN,
         ),
     ] = None
@@ -195,14 +194,14 @@ class ImageCommon(Common):
         str | None,
         typer.Option(
             metavar="LOW,HIGH",
-            help="Values that mean black and white, e.g. 0,4095. By default the range of integers, 0,1 for floats.",
+            help="Values of black and white, e.g. 0,4095. By default the dtype's range for integers, 0,1 for floats.",
             rich_help_panel=_RUN,
         ),
     ] = None
     linear: Annotated[
         Linear,
         typer.Option(
-            help="Restore light, not the numbers of the file: auto does for blur, if the file's curve is known.",
+            help="Restore linear light, not stored values: auto does so for blur, if the file's curve is known.",
             rich_help_panel=_RUN,
         ),
     ] = Linear.AUTO
@@ -214,7 +213,7 @@ class ImageCommon(Common):
         bool,
         typer.Option(
             "--shared-parameters",
-            help="Noise and parameters once for all pages of a stack, not for each.",
+            help="Choose noise and parameters once for all pages of a stack, not for each.",
             rich_help_panel=_RUN,
         ),
     ] = False

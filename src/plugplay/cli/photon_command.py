@@ -46,7 +46,7 @@ def photon(
         BitOrder, typer.Option(help="Which bit of a byte comes first: big is the highest.")
     ] = BitOrder.BIG,
     frame_shape: Annotated[
-        str | None, typer.Option(metavar="H,W", help="Jots of a frame; needed for BIN files.")
+        str | None, typer.Option(metavar="H,W", help="Size of a frame in jots; needed for BIN files.")
     ] = None,
     time_axis: Annotated[
         int | None, typer.Option(help="Axis of the frames: the first, in MATLAB files the last.")
@@ -54,13 +54,13 @@ def photon(
     start: Annotated[int, typer.Option(min=0, help="The first frame to use, counted from 0.")] = 0,
     frames: Annotated[int | None, typer.Option(min=1, help="How many frames to use; all if not given.")] = None,
     window: Annotated[
-        int | None, typer.Option(min=1, help="A video: so many frames for each of its images. Written as TIFF or NPY.")
+        int | None, typer.Option(min=1, help="Make a video, as TIFF or NPY, with this many frames for each image.")
     ] = None,
     stride: Annotated[
-        int | None, typer.Option(min=1, help="Frames from one image of a video to the next; as many as --window.")
+        int | None, typer.Option(min=1, help="Frames from one image of a video to the next; by default --window.")
     ] = None,
     max_count: Annotated[
-        int | None, typer.Option(min=1, help="Where counts per frame end, e.g. 255: the sum of so many binary frames.")
+        int | None, typer.Option(min=1, help="Largest count per frame, e.g. 255 for sums of 255 binary frames.")
     ] = None,
     variable: Annotated[str | None, typer.Option(help="Which variable of a MATLAB file.")] = None,
     mask: Annotated[
@@ -79,10 +79,10 @@ def photon(
     efficiency: Annotated[float, typer.Option(help="Share of the photons that are detected.")] = 1.0,
     method: Annotated[
         Method,
-        typer.Option(help="one-shot denoises the counts once, loop is the paper's; auto takes what suits the cube."),
+        typer.Option(help="one-shot denoises the counts once, loop is the paper's; auto chooses for the cube."),
     ] = Method.AUTO,
 ) -> None:
-    """Make an image of binary frames (NPY, MAT or BIN) of any size.
+    """Reconstruct an image from binary frames (NPY, MAT or BIN) of any size.
 
     For example:
 

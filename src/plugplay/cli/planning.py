@@ -118,7 +118,7 @@ class Settings:
             reference=common.reference,
         )
         if settings.offset is not None and isinstance(settings.noise, float):
-            raise UsageError("--offset: a black level belongs to photons; write --noise poisson or leave --noise out")
+            raise UsageError("--offset: a black level is for photon noise; use --noise poisson, or leave --noise out")
         if settings.weights is not None:
             settings._check_weights(settings.weights)
         return settings

@@ -99,7 +99,7 @@ class Display:
 
     def _iteration(self, number: int) -> str:
         # What a run shows about the noise may call for another, which nobody can foresee.
-        again = "again with other noise, " if self._again else ""
+        again = "repeated with other noise, " if self._again else ""
         return f"{again}iteration {number}" + (" at half resolution" if self._level else "")
 
     def _left_within(self, done: float) -> str:

@@ -82,14 +82,14 @@ class Reporter:
 
 def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     if outcome.status == "skipped":
-        return [f"{outcome.job.target_name}: exists, skipped (--overwrite does it again)"]
+        return [f"{outcome.job.target_name}: exists, skipped (--overwrite restores it again)"]
     pages = outcome.pages
     height, width = outcome.shape[-3:-1] if outcome.channels else outcome.shape[-2:]
     kind = f"{outcome.channels} channels" if outcome.channels else "gray"
     count = f", {len(pages)} pages" if len(pages) > 1 else ""
     low, high = outcome.data_range
     curve = pages[0].parameters["transfer"]
-    light = "" if curve == "linear" else f", restored in light ({curve})"
+    light = "" if curve == "linear" else f", restored in linear light ({curve})"
     lines = [
         f"{outcome.job.source_name} -> {outcome.job.target_name}",
         f"  {width} x {height}, {kind}, {outcome.dtype}{count}, black {low:g}, white {high:g}{light}",

@@ -32,7 +32,7 @@ class VolumeSource:
 
     def __post_init__(self) -> None:
         if self.depth < 2:
-            raise ValueError("the kernel has three axes, but the file is no stack: a kernel with two is needed")
+            raise ValueError("the kernel has three axes, but the file is not a stack: a kernel with two axes is needed")
 
     @property
     def depth(self) -> int:

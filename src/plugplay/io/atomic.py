@@ -52,7 +52,7 @@ def atomic(target: str | os.PathLike[str], *, mode: int | None = None) -> Iterat
     """
     target = Path(target)
     if target.exists() and not target.is_file():  # renaming over /dev/null would make it a file
-        raise FileExistsError(errno.EEXIST, "there is something else than a file", str(target))
+        raise FileExistsError(errno.EEXIST, "it exists and is not a file", str(target))
     _sweep_once(target.parent)
     # The ending stays, because libraries choose a format by it; nothing else of the name, which may be of any length.
     # Not tempfile.mkstemp: its files are private, whereas an output gets the permissions that the umask asks for.

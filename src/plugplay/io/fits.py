@@ -30,7 +30,7 @@ def read(path: Path, limit: int | None) -> ImageFile:
     with path.open("rb") as stream, fits.open(stream, memmap=False, lazy_load_hdus=False) as hdus:
         images = [hdu for hdu in hdus if hdu.is_image and hdu.header.get("NAXIS", 0) >= 2]
         if not images:
-            raise ImageFileError("it has no image in it, only tables or headers")
+            raise ImageFileError("it contains no image, only tables or headers")
         chosen = next((hdu for hdu in images if hdu.name.upper() == "SCI"), images[0])
         alike = [hdu for hdu in images if hdu is not chosen and hdu.name.upper() in ("", chosen.name.upper())]
         if alike:

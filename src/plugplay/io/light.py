@@ -65,6 +65,6 @@ def undone_transfer(
         return "linear", ()  # counts in a corner of the range were not encoded for the eye
     if curve == "unknown":
         if linear == "on":
-            return "srgb", ("its transfer curve is not one that plugplay knows; sRGB was assumed",)
-        return "linear", ("its transfer curve is not one that plugplay knows, so the numbers were taken for light",)
+            return "srgb", ("its transfer curve is unknown to plugplay; sRGB was assumed",)
+        return "linear", ("its transfer curve is unknown to plugplay, so its values were treated as linear light",)
     return curve, ()

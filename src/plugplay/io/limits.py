@@ -40,7 +40,7 @@ def check_size(needed: int, *, stored: int | None = None, limit: int | None = No
     >>> check_size(5 * 2**30)
     Traceback (most recent call last):
         ...
-    plugplay.io.errors.ImageFileError: it needs 5.0 GiB of memory, and 4.0 GiB are allowed; if it can be trusted, allow
+    plugplay.io.errors.ImageFileError: it needs 5.0 GiB of memory, but only 4.0 GiB are allowed; if you trust it, allow
     more with --max-size 5G, or limit=5368709120 in Python
     """
     needed = max(needed, pages * PAGE_BYTES)
@@ -50,7 +50,7 @@ def check_size(needed: int, *, stored: int | None = None, limit: int | None = No
     if needed > allowed:
         of = "" if stored is None else f" for a file of {_text(stored)}"
         raise ImageFileError(
-            f"it needs {_text(needed)} of memory{of}, and {_text(allowed)} are allowed; if it can be trusted, allow "
+            f"it needs {_text(needed)} of memory{of}, but only {_text(allowed)} are allowed; if you trust it, allow "
             f"more with --max-size {-(-needed // 2**30)}G, or limit={needed} in Python"
         )
 

@@ -93,7 +93,7 @@ class _Checker:
         for count in counts:
             planes *= max(_number(count), 1.0)
         if not planes < 1e15:
-            raise ImageFileError("its OME-XML claims planes without number")
+            raise ImageFileError("its OME-XML claims far too many planes")
         check_size(0, stored=self._stored, limit=self._limit, pages=int(planes))
 
 

@@ -162,7 +162,7 @@ def _variable(found: dict[str, tuple[int, ...]], wanted: str | None) -> str:
             return fitting[0]
         if fitting:
             break
-    raise ImageFileError(f"it cannot be told which variable is the cube; name one of {names}")
+    raise ImageFileError(f"several variables could be the cube; name one of {names}")
 
 
 def _axis(axis: int, rank: int, name: str) -> int:

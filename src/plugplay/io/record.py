@@ -191,7 +191,7 @@ class ImageFile(Fingerprinted):
         if pixels.dtype.kind not in "iuf":
             raise ImageFileError(f"its pixels have the type {pixels.dtype}; integers or floats are needed")
         if pixels.ndim < 2 + colour or pixels.size == 0:
-            raise ImageFileError(f"it holds an array of shape {pixels.shape}, which is no image")
+            raise ImageFileError(f"it holds an array of shape {pixels.shape}, which is not an image")
         found = default_range(pixels) if data_range is None else data_range
         opacity = None if alpha is None else _native(alpha)
         curve = default_transfer(pixels.dtype, colour=colour) if transfer is None else transfer

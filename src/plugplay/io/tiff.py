@@ -119,7 +119,7 @@ def write(stream: IO[bytes], image: ImageFile) -> None:
 def _arranged(array: NDArray[Any], axes: str, page: Any) -> tuple[NDArray[Any], bool, NDArray[Any] | None]:
     """Return ``(*stack, H, W[, C])``, whether it is in colour, and alpha."""
     if axes.count("Y") != 1 or axes.count("X") != 1 or array.ndim != len(axes):
-        raise ImageFileError(f"its axes are {axes}, in which height and width cannot be told")
+        raise ImageFileError(f"its axes are {axes}, among which height and width cannot be identified")
     samples = [axes.index("S")] if "S" in axes else []
     array = np.moveaxis(array, [axes.index("Y"), axes.index("X"), *samples], range(-2 - len(samples), 0))
     if not samples:
@@ -172,7 +172,7 @@ def _check_segments(series: Any) -> None:
             jpeg = page.keyframe.compression.name in _JPEG
             for offset, count in zip(page.dataoffsets, page.databytecounts, strict=False):
                 if offset + count > stream.size:
-                    raise ImageFileError(f"it is cut off: page {number + 1} goes on beyond its end")
+                    raise ImageFileError(f"it is cut off: page {number + 1} extends beyond its end")
                 if jpeg and count and not _ends(stream, offset, count):
                     raise ImageFileError(f"it is damaged: a JPEG image on page {number + 1} has no end")
         finally:

@@ -175,7 +175,7 @@ def observation(y: ArrayLike, *, finite: bool = True, spatial_ndim: int = 2) -> 
     """Return an observation as floats whose squares are numbers, or raise."""
     image = float_image(y, "y", finite=finite, spatial_ndim=spatial_ndim)
     if image.dtype == np.float64 and np.nanmax(np.abs(image), initial=0.0) > MAX_PIXEL:
-        raise ValueError(f"y has values beyond {MAX_PIXEL:g}, whose squares are no numbers any more")
+        raise ValueError(f"y has values beyond {MAX_PIXEL:g}, whose squares overflow")
     return image
 
 

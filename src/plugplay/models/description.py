@@ -202,7 +202,9 @@ def part_of(model: Model, observed: NDArray[np.bool_] | None, *, whole: bool = F
     if "mask" in names:
         changes["mask"] = observed
     elif observed is not None:
-        raise ValueError(f"pixels are missing (NaN, or by the mask), but {type(model).__name__} takes no mask")
+        raise ValueError(
+            f"pixels are missing (NaN, or by the mask), but {type(model).__name__} does not support a mask"
+        )
     return replace(model, **changes) if changes else model  # type: ignore[type-var]  # it has fields, so it is one
 
 

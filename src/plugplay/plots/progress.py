@@ -87,7 +87,7 @@ class ProgressBar:
 
     def _number(self, iteration: int) -> str:
         # What a run shows about the noise may call for another, which nobody can foresee.
-        return f"again with other noise, iteration {iteration}" if self._again else f"iteration {iteration}"
+        return f"repeated with other noise, iteration {iteration}" if self._again else f"iteration {iteration}"
 
     def _show(self, text: str) -> None:
         now = time.monotonic()

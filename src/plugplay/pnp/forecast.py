@@ -11,7 +11,7 @@ the data and 2.6 without. The forecast goes from one to the other.
 beforehand (``efforts``, see `plugplay.denoisers.base`). The last iterations tell how long a unit of that work takes.
 
 A run that begins on a coarser grid (`plugplay.levels`) is foretold in two parts: an iteration with four times as many
-pixels takes four times as long. A run that is done again with other noise (`plugplay.tuning.watch`) cannot be foreseen;
+pixels takes four times as long. A run that is repeated with other noise (`plugplay.tuning.watch`) cannot be foreseen;
 it has a forecast of its own, and says that it is another.
 
 From the fourth iteration on, the iterations left are right within 30 % or one iteration in all cases of deblurring,

@@ -132,7 +132,7 @@ def _client_of(address: str) -> Any:
     thread.join(3 * PATIENCE)
     if found and not isinstance(found[0], Exception):
         return found[0]
-    reason = described(found[0]) if found else "it accepts connections, but says nothing"
+    reason = described(found[0]) if found else "it accepts connections, but does not answer"
     raise LostSchedulerError(
         f"no Dask scheduler answers at {address} within {PATIENCE:g} s ({reason}); start one with: dask scheduler"
     )

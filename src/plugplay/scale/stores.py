@@ -268,7 +268,7 @@ def _described_zarr(path: Path) -> tuple[Layout, str]:
         axes = tuple(str(axis["name"]) if isinstance(axis, dict) else str(axis) for axis in scales[0].get("axes", ()))
         node = node[inner]
     if len(node.shape) < 2:
-        raise ImageFileError(f"it holds an array of shape {node.shape}, which is no image")
+        raise ImageFileError(f"it holds an array of shape {node.shape}, which is not an image")
     if node.dtype.kind not in "iuf":
         raise ImageFileError(f"its pixels have the type {node.dtype}; integers or floats are needed")
     colour = len(node.shape) >= 3 and (axes[-1] == "c" if axes else int(node.shape[-1]) <= 4)
@@ -297,7 +297,7 @@ def _described_zarr(path: Path) -> tuple[Layout, str]:
 def _described_npy(path: Path) -> Layout:
     mapped = np.lib.format.open_memmap(path, mode="r")
     if mapped.ndim < 2 or mapped.dtype.kind not in "iuf":
-        raise ImageFileError(f"it holds {mapped.dtype} of shape {mapped.shape}, which is no image")
+        raise ImageFileError(f"it holds {mapped.dtype} of shape {mapped.shape}, which is not an image")
     return Layout(mapped.shape, str(mapped.dtype), mapped.ndim >= 3 and mapped.shape[-1] <= 4, (CHUNK, CHUNK))
 
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["CURVED", "curve_misfit"]
 
 CURVE = gamma(2.2)
-# What to tell whoever gave numbers with a curve.
+# The warning if values seem to have a transfer curve that was not undone.
 CURVED = (
-    "there is more noise in dark than in bright places, as if the numbers had a curve of brightness; transfer='srgb', "
-    "or --linear on, restores light"
+    "there is more noise in dark than in bright places, as if the values were gamma-encoded; transfer='srgb', or "
+    "--linear on, restores linear light"
 )
 
 

@@ -126,7 +126,7 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
     if left > UNEXPLAINED * assumed or left > MAX_RAISE * first:
         found.append(
             f"the restored image does not explain the data: they differ by {left / first:.1f} "
-            "times the noise; the kernel, or what lies beyond the frame, may be another"
+            "times the noise; the kernel or the boundary may be wrong"
         )
     elif left > MIN_RESIDUAL * assumed:
         start = residual_of(watch.data_term, watch.data_term.start())

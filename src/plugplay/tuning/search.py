@@ -91,7 +91,7 @@ def search_for(
     """Return the search that was asked for, or raise if there can be none."""
     check_choice(tune, "tune", ("sure",))
     if lam is not None:
-        raise ValueError(f"tune={tune!r} looks for lambda, but lam={lam!r} was given: give one of them")
+        raise ValueError(f"tune={tune!r} searches for lambda, but lam={lam!r} was given: give only one of them")
     if not isinstance(described, float):
         raise ValueError(f"tune='sure' needs Gaussian noise on a linear model; got {type(model).__name__}")
     observed = case.traits.observed

@@ -104,12 +104,12 @@ def _asset(name: str, content: bytes) -> Callable[[Request], Awaitable[Response]
 
 async def _refused(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    message = {404: "There is nothing at this address.", 405: "This method does not go with this address."}
+    message = {404: "There is nothing at this address.", 405: "This method is not supported at this address."}
     return JSONResponse(
         {"error": {"message": message.get(status, "This request cannot be answered."), "field": None}}, status
     )
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    message = "Something went wrong that should not; the terminal says more."
+    message = "Internal error; the terminal shows the details."
     return JSONResponse({"error": {"message": message, "field": None}}, 500)

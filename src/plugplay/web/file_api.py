@@ -109,11 +109,11 @@ class FileEndpoints:
         task = Task.parse(asked.get("task"))
         client, page, centre = asked.get("client"), asked.get("page", 0), asked.get("centre")
         if not isinstance(client, str) or not 0 < len(client) <= 64:
-            raise Refused(422, "The client names itself by a string.", "client")
+            raise Refused(422, "The client is given by a string.", "client")
         if not isinstance(page, int) or isinstance(page, bool):
             raise Refused(422, "The page is a whole number.", "page")
         if not isinstance(centre, list) or len(centre) != 2 or not all(map(_is_share, centre)):
-            raise Refused(422, "The centre is two numbers between 0 and 1.", "centre")
+            raise Refused(422, "The centre must be two numbers between 0 and 1.", "centre")
         sources, names, _ = self._service.companions(stored, task)
         place = (float(centre[0]), float(centre[1]))
         question = Preview(task, sources, page, place, shown_range(stored), names=names)
@@ -126,7 +126,7 @@ class FileEndpoints:
             rendered, (top, left, height, width) = await job
         except asyncio.CancelledError:
             if job.cancelled() and self._previews.get(client) is not job:
-                raise Refused(409, "A newer preview took the place of this one.") from None
+                raise Refused(409, "A newer preview has replaced this one.") from None
             raise
         finally:
             if self._previews.get(client) is job:

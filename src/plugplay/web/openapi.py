@@ -117,7 +117,7 @@ def description() -> dict[str, Any]:
         },
         "/api/jobs/{id}/events": {
             "get": _operation(
-                "Hear of every change, as server-sent events of the type job; ends with the job",
+                "Get every change as server-sent events of the type job; ends with the job",
                 {"200": {"description": "Events", "content": {"text/event-stream": {}}}},
             ),
             "parameters": [_path("id")],

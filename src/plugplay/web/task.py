@@ -136,14 +136,16 @@ class Task:
         kernel = values.get("kernel")
         kernel_file = read.identifier("kernel_file")
         if kernel_file is not None and kind not in ("deblur", "upscale"):
-            raise TaskError("kernel_file", f"A kernel file does not go with {kind}.")
+            raise TaskError("kernel_file", f"{kind} does not take a kernel file.")
         if kind == "deblur" and (kernel is None) == (kernel_file is None):
             raise TaskError("kernel", "Choose a blur, or drop a file with the blur kernel.")
         if kind == "upscale" and kernel is None and kernel_file is None:
             kernel = "bicubic"
         if kernel is not None:
             if kind not in ("deblur", "upscale") or kernel_file is not None:
-                raise TaskError("kernel", f"A kernel in words does not go with {kind}, or with a kernel file.")
+                raise TaskError(
+                    "kernel", f"A kernel given by name cannot be combined with {kind}, or with a kernel file."
+                )
             if not (kind == "upscale" and kernel == "bicubic"):
                 kernel = check_kernel_words(kernel)
         denoiser = values.get("denoiser", cls.DEFAULT_DENOISER)

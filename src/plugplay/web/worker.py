@@ -142,7 +142,7 @@ def _told(error: Exception, request: Request) -> str:
     known = isinstance(error, ValueError | TypeError | MemoryError)
     if not known:
         traceback.print_exception(error, file=sys.stderr)
-        return f"Something went wrong that should not ({type(error).__name__})."
+        return f"Internal error ({type(error).__name__})."
     if isinstance(error, MemoryError):
         return "There is not enough memory for this image."
     text = request.named(str(error))

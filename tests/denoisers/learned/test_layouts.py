@@ -240,16 +240,19 @@ def changed(**changes):
     [
         (
             changed(**{"3__running_mean": None, "3__running_var": None, "3__num_batches_tracked": None}),
-            r"'dncnn.3' \(weight \(6,\), bias \(6,\)\) is no convolution of 3 x 3 or batch normalisation",
+            r"'dncnn.3' \(weight \(6,\), bias \(6,\)\) is not a convolution of 3 x 3 or batch normalisation",
         ),
         (changed(**{"3__running_var": None}), "'dncnn.3.running_var' is missing"),
         (changed(**{"3__running_var": torch.ones(5)}), r"'dncnn.3.running_var' has the shape \(5,\) instead of \(6,\)"),
         (changed(**{"3__scale": torch.ones(6)}), "'dncnn.3.scale' is not known in batch normalisation"),
-        (changed(**{"2__weight": torch.ones(6, 6, 5, 5)}), r"'dncnn.2' \(weight \(6, 6, 5, 5\)\) is no convolution of"),
+        (
+            changed(**{"2__weight": torch.ones(6, 6, 5, 5)}),
+            r"'dncnn.2' \(weight \(6, 6, 5, 5\)\) is not a convolution of",
+        ),
         (changed(**{"2__weight": torch.ones(6, 4, 3, 3)}), "channels changes between 'dncnn.0' and 'dncnn.2'"),
         (changed(**{"1__weight": torch.ones(6, 6, 3, 3)}), "a ReLU, is expected between 'dncnn.0' and 'dncnn.1'"),
         (changed(**{"12__weight": torch.ones(1, 6, 3, 3)}), "a ReLU, is expected between 'dncnn.11' and 'dncnn.12'"),
-        (changed(**{"1__weight": torch.ones(1)}), r"'dncnn.1' \(weight \(1,\)\) is no convolution"),
+        (changed(**{"1__weight": torch.ones(1)}), r"'dncnn.1' \(weight \(1,\)\) is not a convolution"),
         ({"a.0.weight": torch.ones(2, 1, 3, 3), "b.0.weight": torch.ones(1, 2, 3, 3)}, "several chains, 'a.' and 'b.'"),
         ({"a.0.weight": torch.ones(1, 1, 3, 3)}, "two convolutions or more"),
     ],

@@ -239,7 +239,11 @@ def test_other_contents_are_refused_with_what_was_found(tmp_path):
         "extra": ("drunet", replaced(drunet, extra=torch.zeros(1)), "'extra' is not known"),
         "less": ("drunet", {k: v for k, v in drunet.items() if "m_up2" not in k}, "'m_up2.0.weight' is missing"),
         "no body": ("drunet", {k: v for k, v in drunet.items() if "m_tail" not in k}, "'m_tail.weight' is missing"),
-        "bias": ("dncnn", replaced(dncnn, **{"model.2.bias": torch.zeros(5)}), "bias (5,)) is no convolution of 3 x 3"),
+        "bias": (
+            "dncnn",
+            replaced(dncnn, **{"model.2.bias": torch.zeros(5)}),
+            "bias (5,)) is not a convolution of 3 x 3",
+        ),
         "nan": ("dncnn", replaced(dncnn, **{"model.0.bias": nan}), "'model.0.bias' has NaN"),
         "a list": ("dncnn", [torch.zeros(3)], "hold a list; a state dict is needed"),
         "empty": ("dncnn", {}, "hold an empty dict"),

@@ -138,7 +138,7 @@ def _layers(modules: Mapping[str, Mapping[str, Tensor]], places: list[tuple[int,
             layers.append(replace(layers.pop(), norm=module))
         else:
             shapes = ", ".join(f"{kind} {tuple(tensor.shape)}" for kind, tensor in module.items())
-            raise UnknownLayoutError(f"{name!r} ({shapes}) is no convolution of 3 x 3 or batch normalisation of one")
+            raise UnknownLayoutError(f"{name!r} ({shapes}) is not a convolution of 3 x 3 or batch normalisation of one")
     if len(layers) < 2 or layers[-1].norm is not None:
         raise UnknownLayoutError("a chain has two convolutions or more, and ends with one")
     for layer, following in pairwise(layers):

@@ -177,4 +177,4 @@ class MaskedTermSession:
 
     def warnings(self) -> tuple[str, ...]:
         """Return what a user should know about the steps so far."""
-        return self._log.warnings("the mask leaves too little to go on, or rho is tiny")
+        return self._log.warnings("the mask leaves too few pixels, or rho is tiny")

@@ -290,9 +290,9 @@ class StretchedSession:
     def warnings(self) -> tuple[str, ...]:
         """Return what a user should know about the steps so far."""
         left_out, known = self._term.saturated, self._term.completed
-        told = [f"{known} saturated pixels follow from what their stars show around them"] * (known > 0)
+        told = [f"{known} saturated pixels were reconstructed from the surroundings of their stars"] * (known > 0)
         told += [f"{left_out} saturated pixels were left out"] * (left_out > 0)
-        return (*told, *self._log.warnings("the mask leaves too little to go on, or rho is tiny"))
+        return (*told, *self._log.warnings("the mask leaves too few pixels, or rho is tiny"))
 
 
 def saturated_pixels(y: FloatArray, mask: BoolArray, *, sky: Sky, spatial_ndim: int = 2) -> BoolArray:
