@@ -296,13 +296,14 @@ def prepare(
 ) -> Plan:
     """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
 
-    `scale` says what the numbers of y mean and `reshaping` how the kernel is changed, if they shall not be found, and
-    `pace` how the iterations on a coarser grid go, which otherwise come first if nothing about them is given.
+    `scale` (what the values of y mean) and `reshaping` (how the kernel is changed) are found automatically unless they
+    are given. `pace` says how the iterations on a coarser grid go; without it they are chosen, too, unless an option of
+    the loop is given.
 
     Returns
     -------
     Plan
-        ``plan.parameters`` tells what was chosen, ``plan.run()`` restores, ``plan.iterate()`` does so step by step.
+        ``plan.parameters`` shows what was chosen, ``plan.run()`` restores, ``plan.iterate()`` does so step by step.
 
     Examples
     --------

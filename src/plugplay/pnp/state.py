@@ -1,4 +1,4 @@
-"""Where a run stands (`State`) and how it got there (`History`)."""
+"""The state of a run (`State`) and the figures of its iterations (`History`)."""
 
 from __future__ import annotations
 
