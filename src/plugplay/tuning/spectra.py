@@ -12,6 +12,9 @@ coefficients are found by maximising Whittle's likelihood
 .. math:: L = -\sum_f \left( \frac{P}{E} + \log E \right)
 
 together with a weak prior around :math:`S \propto |f|^{-2}`.
+
+Products are sums by `numpy.einsum`, as threads of BLAS that wait for each other take longer than these small ones do
+where other programs keep the cores busy.
 """
 
 from __future__ import annotations
@@ -112,8 +115,9 @@ class SmoothSpectra:
             slopes = np.stack([_smoothed(signal * b)[self._kept] for b in self._basis])
             floor = self._noise(at)
             slopes = np.concatenate([slopes, [self._tilts * floor, floor]]) / mean
-            gradient = slopes @ (self._power / mean - 1) - self._precision * (at - prior)
-            information = slopes @ slopes.T + np.diag(self._precision)
+            excess = self._power / mean - 1
+            gradient = np.einsum("kf,f->k", slopes, excess) - self._precision * (at - prior)
+            information = _gram(slopes) + np.diag(self._precision)
             before = value
             while damping < 1e6:
                 damped = information + np.diag(damping * np.diag(information) + 1e-9)
@@ -130,7 +134,7 @@ class SmoothSpectra:
 
     def mean(self, values: Array, fitted: Fitted) -> float:
         """Return the mean over the frequencies that count of `values` times the fitted S."""
-        return float(np.mean((values * np.exp(np.tensordot(fitted.coefficients[:-2], self._basis, 1)))[self._kept]))
+        return float(np.mean((values * np.exp(self._shape(fitted.coefficients)))[self._kept]))
 
     def support(self, one: tuple[Array, Fitted], other: tuple[Array, Fitted]) -> float:
         """Return by how much more likely one is where signal stands out of the noise; each is T with its fit."""
@@ -144,8 +148,9 @@ class SmoothSpectra:
 
     def beyond(self, values: Array) -> Array:
         """Return what of a function of the frequency no smooth one has, where it counts."""
-        basis, wanted = self._basis[:, self._kept].T, values[self._kept]
-        return np.asarray(wanted - basis @ np.linalg.lstsq(basis, wanted, rcond=None)[0])
+        basis, wanted = self._basis[:, self._kept], values[self._kept]
+        smooth = np.linalg.lstsq(_gram(basis), np.einsum("kf,f->k", basis, wanted), rcond=None)[0]
+        return np.asarray(wanted - np.einsum("k,kf->f", smooth, basis))
 
     def transfer(self, taps: Array, stretch: float = 1.0, turn: float = 0.0) -> NDArray[np.complex128]:
         """Return the spectrum of a kernel that is stretched, and turned by degrees."""
@@ -153,10 +158,14 @@ class SmoothSpectra:
 
     def _evaluated(self, passed: Array, at: Array, prior: Array) -> tuple[Array, Array, float]:
         """Return the signal's power, the expected periodogram where it counts, and the log-likelihood."""
-        signal = passed * np.exp(np.clip(np.tensordot(at[:-2], self._basis, 1), -60, 20))
+        signal = passed * np.exp(np.clip(self._shape(at), -60, 20))
         mean = _smoothed(signal)[self._kept] + self._noise(at)
         doubt = 0.5 * float(np.sum(self._precision * np.square(at - prior)))
         return signal, mean, -float(np.sum(self._power / mean + np.log(mean))) - doubt
+
+    def _shape(self, at: Array) -> Array:
+        """Return the logarithm of S."""
+        return np.asarray(np.einsum("k,kij->ij", at[:-2], self._basis))
 
     def _noise(self, at: Array) -> Array:
         """Return the power of the noise where it counts."""
@@ -219,12 +228,21 @@ def _transfer(rows: Array, columns: Array, taps: Array, stretch: float, turn: fl
     m, n = (np.arange(length) - length // 2 for length in taps.shape)
     if turn == 0:  # each depends on one axis only
         left, right = np.exp(-2j * np.pi * down[:, :1] * m), np.exp(-2j * np.pi * along[:1].T * n)
-        return np.asarray(left @ taps @ right.T)
+        lines = np.einsum("cn,mn->cm", right, taps.astype(complex))  # mixed types would be converted piece by piece
+        return np.asarray(np.einsum("rm,cm->rc", left, lines))
     across = np.exp(-2j * np.pi * along[..., None] * n)
     total = np.zeros(down.shape, complex)
     for offset, line in zip(m, taps, strict=True):
-        total += np.exp(-2j * np.pi * down * offset) * (across @ line)
+        total += np.exp(-2j * np.pi * down * offset) * np.einsum("rcn,n->rc", across, line.astype(complex))
     return total
+
+
+def _gram(rows: Array) -> Array:
+    """Return the inner products of all pairs of rows."""
+    gram = np.empty((len(rows), len(rows)))
+    for k, row in enumerate(rows):
+        gram[k, : k + 1] = gram[: k + 1, k] = np.einsum("kf,f->k", rows[: k + 1], row)
+    return gram
 
 
 def _smoothed(power: Array) -> Array:
