@@ -223,7 +223,7 @@ def _mean_of_transform(levels: NDArray[np.float64], spread: float) -> NDArray[np
 
     counts = np.arange(math.ceil(levels.max() + 12 * math.sqrt(levels.max()) + 30))
     nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE)
-    given_count = _anscombe(counts[:, None] + spread * nodes, spread) @ weights / weights.sum()
+    given_count = np.einsum("cn,n->c", _anscombe(counts[:, None] + spread * nodes, spread), weights / weights.sum())
     chances = poisson.pmf(counts, levels[:, None])
-    means: NDArray[np.float64] = chances @ given_count
+    means: NDArray[np.float64] = np.einsum("lc,c->l", chances, given_count)
     return means

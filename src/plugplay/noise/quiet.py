@@ -126,11 +126,12 @@ class QuietHigh:
         (4.1, 160)
         """
         power = np.square(coefficients)
-        colours = (_BLACK, ~_BLACK)
-        return cls(
-            np.stack([power @ colour.astype(np.float64) for colour in colours]),
-            np.stack([power @ (colour & HIGH).astype(np.float64) for colour in colours]),
-        )
+
+        def sums(*masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+            # Not by BLAS, whose threads wait for each other where other programs keep the cores busy.
+            return np.stack([np.einsum("nc,c->n", power, mask.astype(np.float64)) for mask in masks])
+
+        return cls(sums(_BLACK, ~_BLACK), sums(_BLACK & HIGH, ~_BLACK & HIGH))
 
     def power(self, part: NDArray[np.intp], uneven: NDArray[np.float64], *, share: float) -> tuple[float, int]:
         """Return the mean square of a coefficient in the quietest blocks of a part, and how many these are.

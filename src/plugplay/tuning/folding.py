@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.fft
 
-from plugplay.tuning.spectra import taps_of
+from plugplay.tuning.spectra import between, taps_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,7 +143,7 @@ def _passed(taps: Array, factor: int, rows: Array, columns: Array) -> Array:
         down = np.exp(-2j * math.pi * (rows + i) / factor * height)
         along = np.exp(-2j * math.pi * (columns.T + j) / factor * width)
         radius = np.hypot(_wrapped((rows + i) / factor), _wrapped((columns + j) / factor))
-        total += np.square(np.abs(down @ taps @ along.T)) / np.maximum(radius, MIN_RADIUS)
+        total += np.square(np.abs(between(down, taps, along))) / np.maximum(radius, MIN_RADIUS)
     return total
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Fitted", "SmoothSpectra", "periodogram", "taps_of", "window_for"]
+__all__ = ["Fitted", "SmoothSpectra", "between", "periodogram", "taps_of", "window_for"]
 
 WINDOW, MAX_WINDOW, MIN_WINDOW = 128, 256, 96
 MAX_WINDOWS = 16
@@ -212,6 +212,12 @@ def periodogram(image: FloatArray, side: int) -> Array:
     return total / len(chosen)
 
 
+def between(left: NDArray[np.complex128], taps: Array, right: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return the product of a matrix, a kernel and another matrix's transpose."""
+    lines = np.einsum("cn,mn->cm", right, taps.astype(complex))  # mixed types would be converted piece by piece
+    return np.asarray(np.einsum("rm,cm->rc", left, lines))
+
+
 def _corners(length: int, side: int) -> list[int]:
     """Return where windows begin that overlap by about a half."""
     count = max(1, round(2 * (length - side) / side) + 1)
@@ -228,8 +234,7 @@ def _transfer(rows: Array, columns: Array, taps: Array, stretch: float, turn: fl
     m, n = (np.arange(length) - length // 2 for length in taps.shape)
     if turn == 0:  # each depends on one axis only
         left, right = np.exp(-2j * np.pi * down[:, :1] * m), np.exp(-2j * np.pi * along[:1].T * n)
-        lines = np.einsum("cn,mn->cm", right, taps.astype(complex))  # mixed types would be converted piece by piece
-        return np.asarray(np.einsum("rm,cm->rc", left, lines))
+        return between(left, taps, right)
     across = np.exp(-2j * np.pi * along[..., None] * n)
     total = np.zeros(down.shape, complex)
     for offset, line in zip(m, taps, strict=True):
