@@ -45,8 +45,11 @@ def test_each_kernel_is_its_formula(grid, domain, varied, dtype):
 
     w, seen = b * observed, c * observed
     guess, left = w.copy(), seen.copy()
-    norm = masked_kernels.resume(rhs, rho, variances, share, guess, left, 0, grid[0])
+    norm, squares = masked_kernels.resume(rhs, rho, variances, share, guess, left, 0, grid[0])
     np.testing.assert_allclose(guess, share * w, **close)
+    np.testing.assert_allclose(left, share * seen, **close)
+    assert squares == pytest.approx(np.sum((rhs - left).astype(float) ** 2))
+    masked_kernels.leave(rhs, rho, variances, guess, left, 0, grid[0])
     np.testing.assert_allclose(left, rhs - share * (seen + ridge * w), **close)
     assert norm == pytest.approx(np.sum(left.astype(float) ** 2))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Scalar = np.floating[Any]
 
-__all__ = ["observe", "restrict", "resume", "settle"]
+__all__ = ["leave", "observe", "restrict", "resume", "settle"]
 
 
 @inline
@@ -64,19 +64,38 @@ def resume(
     seen: FloatArray,
     first: int,
     stop: int,
-) -> float:
-    """Turn w into `share` times itself, M G Gᵀ M w into what that leaves of `rhs`, and return its sum of squares."""
-    squares, ridge = np.zeros(rhs.shape[3], np.float64), np.full(rhs.shape[3], rho)
+) -> tuple[float, float]:
+    """Turn w and M G Gᵀ M w into `share` times themselves.
+
+    Return the sums of squares of what that leaves of `rhs` in the equations, and of M (y - G x).
+    """
+    squares, misfits = np.zeros(rhs.shape[3], np.float64), np.zeros(rhs.shape[3], np.float64)
+    ridge = np.full(rhs.shape[3], rho)
+    for k, d, i in np.ndindex((rhs.shape[0], stop - first, rhs.shape[2])):
+        _ridge(rho, variances, k, first + d, i, ridge)
+        target, guess, made = rhs[k, first + d, i], w[k, first + d, i], seen[k, first + d, i]
+        for j in range(target.size):
+            scaled, image = share * guess[j], share * made[j]
+            misfit = target[j] - image
+            value = misfit - ridge[j] * scaled
+            guess[j] = scaled
+            made[j] = image
+            misfits[j] += misfit * misfit
+            squares[j] += value * value
+    return float(squares.sum()), float(misfits.sum())
+
+
+@kernel
+def leave(
+    rhs: FloatArray, rho: Scalar, variances: FloatArray, w: FloatArray, seen: FloatArray, first: int, stop: int
+) -> None:
+    """Turn M G Gᵀ M w into what w leaves of `rhs` in the equations."""
+    ridge = np.full(rhs.shape[3], rho)
     for k, d, i in np.ndindex((rhs.shape[0], stop - first, rhs.shape[2])):
         _ridge(rho, variances, k, first + d, i, ridge)
         target, guess, left = rhs[k, first + d, i], w[k, first + d, i], seen[k, first + d, i]
         for j in range(target.size):
-            scaled = share * guess[j]
-            value = target[j] - share * left[j] - ridge[j] * scaled
-            guess[j] = scaled
-            left[j] = value
-            squares[j] += value * value
-    return float(squares.sum())
+            left[j] = target[j] - left[j] - ridge[j] * guess[j]
 
 
 @kernel

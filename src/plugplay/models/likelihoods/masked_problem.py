@@ -86,38 +86,54 @@ class MaskedProblem:
         before : MaskedStep, optional
             Where conjugate gradients start, times `share`; its arrays are used up.
         """
-        rhs, first = self._start(v, before, share)
+        begun = self._begun(v, before, share)
         del before
-        solution = conjugate_gradients(self._applied, rhs, start=first, preconditioner=self._conditioned, rtol=rtol)
-        del first
+        if begun.norm <= rtol * begun.size and begun.w is not None and begun.seen is not None:
+            # The guess is good enough.
+            residual = begun.norm / begun.size if begun.size else 0.0
+            step = MaskedStep(begun.w, begun.seen, 0.5 * begun.squares, residual, converged=True)
+        else:
+            step = self._iterated(begun, rtol)
+        del begun
 
         def take(first: int, stop: int, rows: FloatArray) -> None:
             for source, target, added in zip(v, out, rows, strict=True):
                 strip = source[first:stop]
                 np.add(strip, added[tuple(map(slice, strip.shape))], out=target[first:stop], casting="same_kind")
 
-        self.blur.spread(solution.w, take)
-        return self._told(solution, rhs)
+        self.blur.spread(step.w, take)
+        return step
 
-    def _start(self, v: FloatArray, before: MaskedStep | None, share: Scalar) -> tuple[FloatArray, Start]:
-        """Return the right-hand side M (y - G v), and where to start."""
+    def _begun(self, v: FloatArray, before: MaskedStep | None, share: Scalar) -> _Begun:
+        """Compute the right-hand side M (y - G v), and what is known of `share` times the step before."""
         kernels = self._kernels
         rhs = np.empty((len(self.y), *self.blur.sampled_shape), self.y.dtype)
         w = None if before is None else before.w
         seen = None if before is None else before.seen
         known, target, ridge = (_boxed(self.y), _boxed(self.mask)), _boxed(rhs), (self.rho, _boxed(self.variances))
 
-        def take(first: int, stop: int, rows: FloatArray) -> tuple[float, float]:
+        def take(first: int, stop: int, rows: FloatArray) -> tuple[float, float, float]:
             size = kernels.observe(_boxed(rows), *known, target, first)
             if w is None:
-                return size, size
+                return size, size, math.nan
             if seen is None:
                 w[:, first:stop] *= share
-                return size, math.nan
-            return size, kernels.resume(target, *ridge, share, _boxed(w), _boxed(seen), first, stop)
+                return size, math.nan, math.nan
+            return size, *kernels.resume(target, *ridge, share, _boxed(w), _boxed(seen), first, stop)
 
-        sizes, norms = zip(*self.blur.sample(v, take), strict=True)
-        return rhs, Start(w, seen, math.sqrt(math.fsum(sizes)), math.sqrt(math.fsum(norms)))
+        sizes, norms, squares = map(math.fsum, zip(*self.blur.sample(v, take), strict=True))
+        return _Begun(rhs, w, seen, math.sqrt(sizes), math.sqrt(norms), squares)
+
+    def _iterated(self, begun: _Begun, rtol: float) -> MaskedStep:
+        """Return what conjugate gradients find; all arrays of `begun` are used up."""
+        rhs, w, left = begun.rhs, begun.w, begun.seen
+        if w is not None and left is not None:
+            leave = self._kernels.leave
+            fixed = _boxed(rhs), self.rho, _boxed(self.variances), _boxed(w), _boxed(left)
+            in_strips(lambda *span: leave(*fixed, *span), rhs.shape)
+        start = Start(w, left, begun.size, begun.norm)
+        solution = conjugate_gradients(self._applied, rhs, start=start, preconditioner=self._conditioned, rtol=rtol)
+        return self._told(solution, rhs)
 
     def _applied(self, w: FloatArray) -> tuple[FloatArray, float]:
         """Return (M G Gᵀ M + ridge) w for a w that is zero outside of M, and its inner product with w."""
@@ -168,6 +184,30 @@ class MaskedProblem:
         from plugplay.models.likelihoods import masked_kernels
 
         return masked_kernels
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """What is known before conjugate gradients.
+
+    Attributes
+    ----------
+    rhs : array
+        The right-hand side of the equations.
+    w, seen : arrays, optional
+        A guess of the solution, and M G Gᵀ M of it.
+    size, norm : float
+        The norms of the right-hand side and of what the guess leaves of it; NaN if that is not known.
+    squares : float
+        Twice f at the step that the guess makes, or NaN.
+    """
+
+    rhs: FloatArray
+    w: FloatArray | None
+    seen: FloatArray | None
+    size: float
+    norm: float
+    squares: float
 
 
 def _boxed(planes: NDArray[ScalarT]) -> NDArray[ScalarT]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SampledBlur"]
 
-# Frequencies that a kernel works on in one call, which takes some microseconds by itself.
+# Frequencies, about, that a kernel works on in one call: enough to be worth handing over to a thread.
 STRIP = 1 << 16
 # Frequencies from which on threads save more time than it takes to wake them; aliases take three times as long.
 WORTH_SHARING = 1 << 18
@@ -213,7 +213,7 @@ class SampledBlur(Fingerprinted):
     def _run(self, task: Callable[[int, int, int], Any], spectra: NDArray[Any], pairs: int | None = None) -> list[Any]:
         """Run ``task(plane, first, stop)`` over strips of the rows of some spectra, or of so many pairs of rows."""
         planes, rows = len(spectra), spectra.shape[1] if pairs is None else pairs
-        pieces = strips(rows, max(STRIP * rows // (spectra.size // planes), 1))
+        pieces = strips(rows, -(-rows // max(round(spectra.size / (planes * STRIP)), 1)))
         workers = scipy.fft.get_workers() if pairs is not None or spectra.size >= WORTH_SHARING else 1
         return share_out(task, [(k, *piece) for piece in pieces for k in range(planes)], workers)
 

@@ -50,19 +50,19 @@ def planes_of(image: NDArray[ScalarT], ndim: int) -> NDArray[ScalarT]:
 
 
 def pieces_of(shape: tuple[int, ...]) -> Pieces:
-    """Cut the first spatial axis of planes of this shape, channels in front, into strips.
+    """Cut the first spatial axis of planes of this shape, channels in front, into an even number of strips.
 
     Examples
     --------
     >>> pieces_of((3, 50, 2000))
-    [(0, 16), (16, 32), (32, 48), (48, 50)]
+    [(0, 32), (32, 50)]
     >>> pieces_of((1, 512, 512))
     [(0, 512)]
     """
     if math.prod(shape) <= ONE_STRIP:
         return [(0, shape[1])]
-    height = STRIP // (shape[0] * math.prod(shape[2:]))
-    return strips(shape[1], max(height // ROWS_AT_A_TIME * ROWS_AT_A_TIME, 1))
+    count = 2 * max(round(math.prod(shape) / (2 * STRIP)), 1)
+    return strips(shape[1], math.ceil(shape[1] / count / ROWS_AT_A_TIME) * ROWS_AT_A_TIME)
 
 
 def in_strips(task: Callable[[int, int], Any], shape: tuple[int, ...]) -> list[Any]:
