@@ -15,6 +15,7 @@ from plugplay.tuning.spectra import taps_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from plugplay.arrays.checks import BoolArray
     from plugplay.arrays.scale import Scale
     from plugplay.posing import Posed
     from plugplay.traits import Traits
@@ -64,7 +65,7 @@ def clip_of(
     return max(low, darkest_of(problem.data_term)), high
 
 
-def goes_beyond(clip: tuple[float, float] | None, unit: NDArray[Any]) -> bool:
+def goes_beyond(clip: tuple[float, float] | None, unit: NDArray[Any], observed: BoolArray | None = None) -> bool:
     """Tell whether an image may be darker than all that was observed, and as bright as it likes.
 
     Parameters
@@ -73,8 +74,10 @@ def goes_beyond(clip: tuple[float, float] | None, unit: NDArray[Any]) -> bool:
         What `clip_of` returned.
     unit : array
         The observation on the working scale.
+    observed : array of bool, optional
+        True where it counts.
     """
-    return clip is not None and clip[1] == math.inf and clip[0] < float(np.nanmin(unit))
+    return clip is not None and clip[1] == math.inf and clip[0] < _range_of(unit, observed)[0]
 
 
 def _darkest(unit: NDArray[Any], scale: Scale, problem: Posed, traits: Traits) -> float:
@@ -84,7 +87,7 @@ def _darkest(unit: NDArray[Any], scale: Scale, problem: Posed, traits: Traits) -
     blur has taken contrast from what is dark, as much as there was at most: the image is as dark as it is bright, but
     not darker than black, unless the data are.
     """
-    low, high = float(np.nanmin(unit)), float(np.nanmax(unit))
+    low, high = _range_of(unit, traits.observed)
     # A likelihood of photons knows a background by itself.
     blurred = traits.spectrum is not None and not traits.pointwise and not math.isfinite(darkest_of(problem.data_term))
     if not blurred or _has_background(unit, problem.level, traits):
@@ -92,6 +95,13 @@ def _darkest(unit: NDArray[Any], scale: Scale, problem: Posed, traits: Traits) -
     black, _ = scale.interval_to_working((0.0, 1.0))
     darker = low - (high - low)
     return max(darker, black) if low >= black else darker
+
+
+def _range_of(unit: NDArray[Any], observed: BoolArray | None) -> tuple[float, float]:
+    """Return the darkest and the brightest that was observed."""
+    if observed is not None and observed.any():
+        unit = unit[observed]
+    return float(np.nanmin(unit)), float(np.nanmax(unit))
 
 
 def _has_background(unit: NDArray[Any], noise: float, traits: Traits) -> bool:

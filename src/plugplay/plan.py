@@ -257,7 +257,9 @@ class Plan:
                 found = doubts(self._watch, driver.state.image, self._iteration.image(driver.state))
         sound = result.status in (Status.CONVERGED, Status.FINISHED, Status.MAX_ITERATIONS)
         status = Status.DOUBTFUL if found and sound else result.status
-        image, told = self._conversion.outside(result.image), self.warnings + result.warnings + found
+        missing = description.missing_of(self._data_term, self._iteration.image(driver.state))
+        image = self._conversion.outside(result.image + result.image.dtype.type(missing) if missing else result.image)
+        told = self.warnings + result.warnings + found
         return replace(result, image=image, status=status, parameters=self.parameters, warnings=told)
 
     def _tuned(self, search: LambdaSearch, progress: Progress | None) -> Plan:
@@ -361,7 +363,7 @@ def prepare(
     # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
     squared = scale.gain**2 if traits.weight is None else 1.0
     bounds = clip_of(clip, choose(case).clip, scale, unit, replace(problem, data_term=data_term), traits)
-    case = replace(case, beyond=goes_beyond(bounds, unit) and name_of(method) == REHEARSED)
+    case = replace(case, beyond=goes_beyond(bounds, unit, traits.observed) and name_of(method) == REHEARSED)
     choice = choose(case, lam=None if lam is None else check_number(lam, "lam", above=0) * squared)
     loop = Parameters(
         denoiser=name_of(method),

@@ -25,9 +25,11 @@ from plugplay.noise.curve import estimate_curve, grows_with_signal
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
+from plugplay.noise.points import has_points
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
 from plugplay.tuning.decimation import noise_behind, noise_found, unaliased
+from plugplay.tuning.spectra import taps_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +58,8 @@ __all__ = [
 _KEEPS_CONSTANTS = 1e-6
 MAX_8_BIT, MAX_16_BIT = 255, 65535
 # Star fields: pairs of how far the brightest pixels are above the sky, in units of its noise, and which share of the
-# image is sky. If the user says that the noise is that of photons, less of a contrast will do.
+# image is sky. If the user says that the noise is that of photons, less of a contrast will do. Still less will do
+# if what stands out are points (`plugplay.noise.points`).
 STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
 PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
 # Where the photons of a star add as much noise as the sky has, in units of it: tau = s / gain. Estimates are believed
@@ -295,7 +298,12 @@ def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scal
         spread = estimate_noise(y, mask=traits.observed).sigma
     sky = find_sky(y, spread, mask=traits.observed)
     limits = STAR_FIELDS if told is None else PHOTON_STAR_FIELDS
-    if sky is None or not any(sky.contrast >= contrast and sky.share >= share for contrast, share in limits):
+    if sky is None:
+        return None
+    bright = any(sky.contrast >= contrast and sky.share >= share for contrast, share in limits)
+    if not bright and (
+        traits.spectrum is None or not has_points(y, sky, taps_of(traits.spectrum), mask=traits.observed)
+    ):
         return None
     if known is not None:
         return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))

@@ -109,4 +109,54 @@ def test_what_has_no_sky_is_no_star_field():
     assert find_sky(rng.uniform(0, 1000, (64, 64)), 2.0) is None
     assert find_sky(np.full((64, 64), 5.0), 0.0) is None
     uneven = 100 + np.linspace(0, 15, 64) * np.ones((64, 1)) + 2 * rng.normal(size=(64, 64))
-    assert find_sky(uneven, 2.0).darkest < 105
+    assert find_sky(uneven, 2.0).surface.at(np.arange(64), np.arange(4)).max() < 105
+
+
+def test_a_sky_is_followed_where_it_slopes_but_not_up_to_galaxies():
+    rng = np.random.default_rng(0)
+    rows, columns = np.mgrid[:192, :256].astype(float)
+    truth = 500 + 0.4 * columns - 0.2 * rows + 4e-4 * (columns - 100) ** 2
+    y = truth + 5 * rng.normal(size=truth.shape)
+    y[20:26, 30:36] += 800
+    y += 300 * np.exp(-((rows - 120) ** 2 + (columns - 150) ** 2) / (2 * 14**2))
+    sky = find_sky(y, 5.0)
+    found = sky.surface.at(np.arange(192), np.arange(256))
+    assert np.abs(found - truth).max() < 0.35 * 5
+    assert 0 <= sky.dip < 0.3 * 5
+    assert sky.contrast == pytest.approx(160, rel=0.05)
+    # Beyond the frame it goes on.
+    assert sky.surface.at(np.array([-8]), np.array([-8]))[0, 0] == pytest.approx(500 - 1.6 + 4.7, abs=2.5)
+
+
+@pytest.mark.parametrize("boundary", ["unknown", "reflect", "circular"])
+def test_an_uneven_sky_is_flat_for_the_denoiser_and_uneven_in_the_image(boundary):
+    rng = np.random.default_rng(1)
+    rows, columns = np.mgrid[:128, :128].astype(float)
+    sky = 200 + 0.5 * columns + 0.3 * rows
+    model = pp.models.Deblurring(KERNEL, boundary=boundary)
+    term = model.stretched_term(sky + 2 * rng.normal(size=sky.shape), sky=find_sky(sky, 2.0), tau=5.0)
+    flat = term.crop(np.zeros(term.shape))
+    np.testing.assert_allclose(flat, sky, atol=0.2)
+    # What is left of the observation is noise, in units of it.
+    seen = term.term.in_frame(term.term.y)
+    assert np.abs(seen[8:-8, 8:-8].mean(axis=0)).max() < 0.5
+    assert seen[8:-8, 8:-8].std() == pytest.approx(1, abs=0.05)
+    np.testing.assert_allclose(term.crop(term.enter(sky)), sky, rtol=1e-9)
+
+
+def test_the_sky_that_an_image_lacks_is_told_in_units_of_the_observation():
+    y = field(48)
+    term = term_of(y)
+    image = np.full(y.shape, 49.7)
+    assert term.missing(term.enter(image)) == pytest.approx(0.3, abs=0.15)
+    assert term.missing(term.enter(image + 0.3)) == pytest.approx(term.missing(term.enter(image)) - 0.3, abs=0.05)
+
+
+def test_the_brightest_of_a_few_counts_have_not_saturated():
+    rng = np.random.default_rng(0)
+    y = rng.poisson(np.where(np.add.outer(np.arange(64), np.arange(64)) % 9 == 0, 60.0, 4.0)).astype(float)
+    y = np.minimum(y, np.sort(y.ravel())[-6])  # six pixels happen to be the brightest
+    sky = find_sky(y, 2.0)
+    everywhere = np.ones(y.shape, bool)
+    assert not saturated_pixels(y, everywhere, sky=sky).any()
+    assert saturated_pixels(np.minimum(y, 40.0), everywhere, sky=sky).any()

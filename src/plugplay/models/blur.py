@@ -114,7 +114,15 @@ class BlurModel(LinearGaussianModel):
 
     def stretched_term(self, y: ArrayLike, *, sky: Sky, tau: float) -> StretchedTerm:
         """Return the likelihood of a star field, which the denoiser sees on a stretch."""
-        return StretchedTerm.build(self._masked_term(y), sky=sky, tau=tau)
+        term, margin = self._masked_term(y), self._margin(sky.surface.shape)
+        if self.boundary == "unknown":  # the sky goes on
+            rows, columns = (
+                np.arange(-before, length + after)
+                for before, length, after in zip(margin.before, sky.surface.shape, margin.after, strict=True)
+            )
+            return StretchedTerm.build(term, sky.surface.at(rows, columns), sky=sky, tau=tau)
+        rows, columns = (np.arange(length) for length in sky.surface.shape)
+        return StretchedTerm.build(term, margin.reflect(sky.surface.at(rows, columns)), sky=sky, tau=tau)
 
     def coarsened(self, factor: int) -> BlurModel | None:  # noqa: ARG002 - it is for those that can
         """Return the model of an image whose pixels are `factor` times as wide; None if there is none."""

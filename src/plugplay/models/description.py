@@ -39,6 +39,7 @@ __all__ = [
     "leading_axes_of",
     "lipschitz_of",
     "lower_bound_of",
+    "missing_of",
     "open_steps",
     "part_of",
     "poisson_term_of",
@@ -147,6 +148,12 @@ def possible_range_of(data_term: DataTerm) -> tuple[float, float] | None:
     """Return the range in which the denoiser's input is expected, if the data term tells."""
     own: tuple[float, float] | None = getattr(data_term, "possible", None)
     return own
+
+
+def missing_of(data_term: DataTerm, x: FloatArray) -> float:
+    """Return what has to be added to the image of x everywhere, if the data term tells; else 0."""
+    own = getattr(data_term, "missing", None)
+    return 0.0 if own is None else float(own(x))
 
 
 def rule_traits(data_term: DataTerm, traits: Traits) -> Traits:

@@ -2,8 +2,8 @@ r"""Star fields: an exact likelihood for an image that the denoiser sees on a st
 
 The brightest star of an exposure is thousands of times the noise of its sky. No denoiser does well by both at once:
 told the noise of the sky, it takes the photon noise and the sidelobes of a star for detail; told that of the star, it
-wipes out the sky. Astronomers look at such images through a stretch, and so does the denoiser here. With the sky b and
-its noise s, the image is :math:`x = b + s\,g(z)`,
+wipes out the sky. Astronomers look at such images through a stretch, and so does the denoiser here. With the sky b,
+which may be uneven (`plugplay.noise.sky`), and its noise s, the image is :math:`x = b + s\,g(z)`,
 
 .. math:: g(z) = z \;\text{ for } z \le 0, \qquad g(z) = z + \frac{z^2}{4 \tau} \;\text{ for } z > 0,
 
@@ -22,9 +22,9 @@ with the variances :math:`d = 1 + \max(H g(z_0), 0) / \tau` and the observation 
 belong together, so that the equations divided by the root of d are nearly those of uniform noise, which precondition
 them.
 
-**What is possible.** Nothing is darker than the sky but by noise, and nothing is too bright. Pixels that have saturated
-only tell that they are: what lies around a star decides about its core (`plugplay.models.likelihoods.saturation`), and
-what is no star is left out.
+**What is possible.** Nothing is darker than the sky of its place but by noise, and nothing is too bright. Pixels that
+have saturated only tell that they are: what lies around a star decides about its core
+(`plugplay.models.likelihoods.saturation`), and what is no star is left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
-from plugplay.arrays.checks import FloatArray, check_same_shape
+from plugplay.arrays.checks import FloatArray, check_same_shape, frozen
 from plugplay.arrays.records import Fingerprinted
 from plugplay.models.base import check_step
 from plugplay.models.likelihoods.masked import MaskedTerm
@@ -59,12 +59,15 @@ __all__ = ["Stretch", "StretchedTerm", "saturated_pixels"]
 LEVEL = 0.02
 # How far below the sky the denoiser's input may be, in units of the sky's noise.
 DEPTH = 0.7
+# Where an image is so close to the sky, and explains the observation so well, it is sky, in units of its noise.
+FAINT, EXPLAINED = 1.0, 4.0
 # Relative residual of the steps: a star's is thousands of times that of the sky.
 STEP_RESIDUAL = 1e-3
 # A residual beyond so many standard deviations counts as so many: where a star lies between pixels, no image on the
 # grid explains its core, which says nothing about the noise.
 MAX_RESIDUAL = 4.0
-# The highest value is where pixels saturate if at least so many have it.
+# The highest value is where pixels saturate if at least so many have it, and no fewer than are less than a standard
+# deviation below: the brightest of a few counts are alike by chance.
 MIN_SATURATED = 4
 # Steps of Gauss and Newton until nothing changes, for a step on its own.
 _EXACT, _MAX_STEPS, _MAX_HALVINGS = 1e-12, 100, 40
@@ -114,38 +117,51 @@ class StretchedTerm(Fingerprinted):
         ``½ ||M (H t - y)||²`` for the observation in units of the sky's noise, above the sky.
     stretch : Stretch
         g.
-    sky, spread : float
-        b and s, on the scale of the observation.
-    darkest_sky : float
-        How far the darkest part of the sky is above b, in units of s; below 0 where the sky is uneven.
+    sky : array
+        b on the whole domain, on the scale of the observation.
+    spread, dip : float
+        s, and how far the darkest part of the sky is below b, in units of s.
     saturated, completed : int
         How many pixels were left out because they have saturated, or follow from the surroundings of their star.
     """
 
     term: MaskedTerm
     stretch: Stretch
-    sky: float
+    sky: FloatArray
     spread: float
-    darkest_sky: float = 0.0
+    dip: float = 0.0
     saturated: int = 0
     completed: int = 0
 
     @classmethod
-    def build(cls, term: MaskedTerm, *, sky: Sky, tau: float) -> StretchedTerm:
-        """Find saturated pixels, and change to units of the sky's noise."""
-        level, spread = sky.level, sky.noise
+    def build(cls, term: MaskedTerm, base: NDArray[np.float64], *, sky: Sky, tau: float) -> StretchedTerm:
+        """Find saturated pixels, and change to units of the sky's noise.
+
+        Parameters
+        ----------
+        term : MaskedTerm
+            The observation as it is.
+        base : array
+            The brightness of its sky on the whole domain.
+        sky, tau : Sky, float
+            The noise of the sky, and where photons double its variance.
+        """
+        spread, mass, dtype = sky.noise, float(term.kernel.sum()), term.y.dtype
+        uneven = ((base - sky.level) / mass).reshape(base.shape + (1,) * (term.y.ndim - base.ndim))
+        uneven = np.broadcast_to(uneven, term.shape).astype(dtype)
         full = saturated_pixels(term.y, term.mask, sky=sky, spatial_ndim=term.kernel.ndim)
-        mass = float(term.kernel.sum())
-        dtype = term.y.dtype
-        y = np.where(term.mask, (term.y.astype(np.float64) - level) / spread, 0.0).astype(dtype)
-        first = ((term.start().astype(np.float64) - level) / (spread * mass)).astype(dtype)
-        y, stars = completed(y, term.mask, full, term.kernel / mass, tau)
+        above = (-term.misfit(uneven).astype(np.float64) - sky.level) / spread
+        y, stars = completed(np.where(term.mask, above, 0.0).astype(dtype), term.mask, full, term.kernel / mass, tau)
+        darkness = uneven.astype(np.float64) + sky.level / mass
+        first = ((term.start().astype(np.float64) / mass - darkness) / spread).astype(dtype)
         first = np.where(stars, y / dtype.type(mass), first)
         guess = Enlarged.exactly(first, spatial_ndim=term.kernel.ndim)
         inner = replace(term, y=y, mask=term.mask & ~(full & ~stars), first=guess)
-        below = (sky.darkest - level) / (spread * mass)
         known = int(np.count_nonzero(stars))
-        return cls(inner, Stretch(tau), level / mass, spread, below, int(np.count_nonzero(full)) - known, known)
+        left_out = int(np.count_nonzero(full)) - known
+        return cls(
+            inner, Stretch(tau), frozen(darkness.astype(dtype)), spread, sky.dip / (spread * mass), left_out, known
+        )
 
     @property
     def noise(self) -> float:
@@ -160,7 +176,7 @@ class StretchedTerm(Fingerprinted):
     @property
     def possible(self) -> tuple[float, float]:
         """The range in which the denoiser's input is expected."""
-        return (self.darkest_sky - DEPTH) * LEVEL, math.inf
+        return -(self.dip + DEPTH) * LEVEL, math.inf
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the minimiser of ``f(z) + rho/2 ||z - v||²`` near v."""
@@ -207,6 +223,18 @@ class StretchedTerm(Fingerprinted):
         relative = np.clip(misfit / np.sqrt(variance), -MAX_RESIDUAL, MAX_RESIDUAL)
         return self.term.in_frame(relative * x.dtype.type(LEVEL))
 
+    def missing(self, x: FloatArray) -> float:
+        """Return what the sky of an image has too little, on the scale of the observation.
+
+        Clipping moves the mean of what the denoiser sees, first of noise and then of less and less of it, and a run
+        ends before that is made up for: a sky comes out a hundredth of its noise too dark.
+        """
+        misfit = self.term.misfit(self.stretch.inverse(x / x.dtype.type(LEVEL)))
+        sky = self.term.mask & (np.abs(misfit) < EXPLAINED) & (np.abs(misfit + self.term.y) < FAINT)
+        if not sky.any():
+            return 0.0
+        return -self.spread * float(np.mean(misfit[sky], dtype=np.float64)) / float(self.term.kernel.sum())
+
     def start(self) -> FloatArray:
         """Return the observation on the stretch."""
         first = self.term.start()
@@ -215,11 +243,11 @@ class StretchedTerm(Fingerprinted):
     def crop(self, x: FloatArray) -> FloatArray:
         """Return the image in the observed frame, on the scale of the observation."""
         t = self.stretch.inverse(self.term.crop(x).astype(np.float64) / LEVEL)
-        return (t * self.spread + self.sky).astype(x.dtype)
+        return (t * self.spread + self.term.crop(self.sky)).astype(x.dtype)
 
     def enter(self, image: FloatArray) -> FloatArray:
         """Return the image on the stretch, continued beyond the frame by reflection."""
-        t = (image.astype(np.float64) - self.sky) / self.spread
+        t = (image.astype(np.float64) - self.term.crop(self.sky)) / self.spread
         return self.term.enter((LEVEL * self.stretch.forward(t)).astype(image.dtype))
 
     def _misfit(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -321,7 +349,9 @@ def saturated_pixels(y: FloatArray, mask: BoolArray, *, sky: Sky, spatial_ndim: 
         return none
     highest = float(y[mask].max())
     full = mask & (y >= highest - 1e-6 * abs(highest))
-    if np.count_nonzero(full) < MIN_SATURATED or highest < sky.level + 10 * sky.noise:
+    count = int(np.count_nonzero(full))
+    below = int(np.count_nonzero(mask & (y >= highest - sky.noise))) - count
+    if count < max(MIN_SATURATED, below) or highest < sky.level + 10 * sky.noise:
         return none
     whole = np.ones((3,) * spatial_ndim + (1,) * (y.ndim - spatial_ndim), np.bool_)
     grown: BoolArray = ndimage.binary_dilation(full, whole) & mask
