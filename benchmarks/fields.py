@@ -51,7 +51,7 @@ class Field:
         The stars.
     clean : array
         The true image before the atmosphere, without sky.
-    sky : float
+    sky : array
         The level of the sky in y.
     noise : float
         The noise of a pixel of sky.
@@ -62,7 +62,7 @@ class Field:
     places: NDArray[np.float64]
     fluxes: NDArray[np.float64]
     clean: NDArray[np.float64]
-    sky: float
+    sky: NDArray[np.float64]
     noise: float
 
     @property
@@ -80,6 +80,8 @@ def simulated(
     uniform: bool = False,
     full_well: float = math.inf,
     nan_column: bool = True,
+    brightest: float = BRIGHTEST,
+    slope: float = 0.0,
 ) -> Field:
     """Simulate an exposure.
 
@@ -97,10 +99,14 @@ def simulated(
         Where pixels saturate.
     nan_column : bool
         Whether a column is missing.
+    brightest : float
+        The flux of the brightest star.
+    slope : float
+        By how many electrons the sky is brighter at the right than at the left.
     """
     rng = np.random.default_rng(seed)
     count = size * size // 900 if stars is None else stars
-    fluxes = np.geomspace(FAINTEST, BRIGHTEST, count)
+    fluxes = np.geomspace(FAINTEST, brightest, count)
     edge = 14.0
     places = np.empty((0, 2))
     while len(places) < count:  # apart from each other, so that apertures tell whose light it is
@@ -131,16 +137,17 @@ def simulated(
         galaxies += rng.uniform(3000, 20000) * shape / shape.sum()
     clean += galaxies
     blurred += ndimage.convolve(galaxies, psf, mode="constant")
-    sigma = math.sqrt(SKY + READ**2)
+    level = SKY + slope * columns / (size - 1)
+    sigma = math.sqrt(SKY + slope / 2 + READ**2)
     if uniform:
-        y = blurred + SKY + sigma * rng.normal(size=blurred.shape)
+        y = blurred + level + sigma * rng.normal(size=blurred.shape)
     else:
-        y = rng.poisson(blurred + SKY) + READ * rng.normal(size=blurred.shape)
+        y = rng.poisson(blurred + level) + READ * rng.normal(size=blurred.shape)
     y = np.minimum(y, full_well)
     if nan_column:
         y[:, size // 3] = np.nan
-    sky = 0.0 if subtracted else SKY
-    return Field(y - (SKY - sky), psf, places, fluxes, clean, sky, sigma)
+    taken = SKY if subtracted else 0.0
+    return Field(y - taken, psf, places, fluxes, clean, level - taken, sigma)
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,9 @@ class Photometry:
     kept : float
         Share of the stars from 4 to 8 sigma that stand out of the restored image.
     depth : float
-        How far the darkest pixel is below the sky, in units of a pixel's noise.
+        How far the darkest pixel is below the sky of its place, in units of a pixel's noise.
+    dark : int
+        How many pixels are further below than twice that noise.
     """
 
     total: float
@@ -164,11 +173,13 @@ class Photometry:
     faint: float
     kept: float
     depth: float
+    dark: int
 
     def __str__(self) -> str:
         return (
             f"total {100 * self.total:+5.2f} %  above 10 sigma {100 * self.bright:+5.1f} %  at 5 sigma "
-            f"{100 * self.faint:+5.1f} %  faint kept {100 * self.kept:3.0f} %  darkest {self.depth:4.1f} sigma below"
+            f"{100 * self.faint:+5.1f} %  faint kept {100 * self.kept:3.0f} %  darkest {self.depth:4.1f} sigma below, "
+            f"{self.dark} by 2 or more"
         )
 
 
@@ -192,18 +203,20 @@ def measured(image: NDArray[np.float64], field: Field) -> Photometry:
     error = found / truth - 1
     significance = field.fluxes / field.star_noise
     faint = (significance > 4) & (significance < 6.5)
-    spread = 1.4826 * float(np.median(np.abs(image - np.median(image))))
+    above = image - sky
+    spread = 1.4826 * float(np.median(np.abs(above - np.median(above))))
     peaks = np.array(
-        [image[max(int(r) - 1, 0) : int(r) + 3, max(int(c) - 1, 0) : int(c) + 3].max() for r, c in field.places]
+        [above[max(int(r) - 1, 0) : int(r) + 3, max(int(c) - 1, 0) : int(c) + 3].max() for r, c in field.places]
     )
-    stands = peaks - np.median(image) > max(5 * spread, 0.5 * field.noise)
+    stands = peaks - np.median(above) > max(5 * spread, 0.5 * field.noise)
     few = (significance > 4) & (significance < 8)
     return Photometry(
-        total=float(np.sum(image - sky) / field.clean.sum() - 1),
+        total=float(np.sum(above) / field.clean.sum() - 1),
         bright=float(np.median(error[significance > 10])),
         faint=float(np.median(error[faint])) if faint.any() else math.nan,
         kept=float(np.mean(stands[few])) if few.any() else math.nan,
-        depth=float((sky - image.min()) / field.noise),
+        depth=float(-above.min() / field.noise),
+        dark=int(np.count_nonzero(above < -2 * field.noise)),
     )
 
 
@@ -222,6 +235,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "uniform noise": {"uniform": True},
     "uniform, saturated": {"uniform": True, "full_well": 15_000.0},
     "saturated": {"full_well": 15_000.0},
+    "faint": {"brightest": 6_000.0},
+    "faint, uniform": {"brightest": 3_000.0, "uniform": True},
+    "uneven sky": {"slope": 100.0},
+    "faint, uneven sky": {"brightest": 6_000.0, "slope": 100.0},
 }
 
 
@@ -266,7 +283,7 @@ def show(path: Path, field: Field, image: NDArray[np.float64]) -> None:
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    images = (np.nan_to_num(field.y, nan=field.sky), image, field.clean + field.sky)
+    images = (np.where(np.isfinite(field.y), field.y, field.sky), image, field.clean + field.sky)
     shown = [np.clip((np.arcsinh((each - field.sky) / field.noise) + 1) / 8, 0, 1) for each in images]
     Image.fromarray((255 * np.hstack(shown)).astype(np.uint8)).save(path)
 

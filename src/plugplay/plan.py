@@ -250,16 +250,14 @@ class Plan:
 
     def _finished(self, driver: Driver) -> Result:
         """Return the loop's result as the user's, after a look at it."""
-        result = driver.result()
-        found: tuple[str, ...] = ()
+        result, x, found = driver.result(), self._iteration.image(driver.state), tuple[str, ...]()
         if self._watch is not None and result.status is not Status.STOPPED:
             with scipy.fft.set_workers(self._workers):
-                found = doubts(self._watch, driver.state.image, self._iteration.image(driver.state))
+                found = doubts(self._watch, driver.state.image, x)
         sound = result.status in (Status.CONVERGED, Status.FINISHED, Status.MAX_ITERATIONS)
         status = Status.DOUBTFUL if found and sound else result.status
-        missing = description.missing_of(self._data_term, self._iteration.image(driver.state))
-        image = self._conversion.outside(result.image + result.image.dtype.type(missing) if missing else result.image)
-        told = self.warnings + result.warnings + found
+        image, told = description.levelled(self._data_term, x, result.image), self.warnings + result.warnings + found
+        image = self._conversion.outside(image)
         return replace(result, image=image, status=status, parameters=self.parameters, warnings=told)
 
     def _tuned(self, search: LambdaSearch, progress: Progress | None) -> Plan:

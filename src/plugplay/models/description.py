@@ -37,9 +37,9 @@ __all__ = [
     "has_adjoint",
     "knows_photons",
     "leading_axes_of",
+    "levelled",
     "lipschitz_of",
     "lower_bound_of",
-    "missing_of",
     "open_steps",
     "part_of",
     "poisson_term_of",
@@ -150,10 +150,10 @@ def possible_range_of(data_term: DataTerm) -> tuple[float, float] | None:
     return own
 
 
-def missing_of(data_term: DataTerm, x: FloatArray) -> float:
-    """Return what has to be added to the image of x everywhere, if the data term tells; else 0."""
+def levelled(data_term: DataTerm, x: FloatArray, image: FloatArray) -> FloatArray:
+    """Return the image of x with what it has too little everywhere, if the data term tells."""
     own = getattr(data_term, "missing", None)
-    return 0.0 if own is None else float(own(x))
+    return image if own is None else image + image.dtype.type(own(x))
 
 
 def rule_traits(data_term: DataTerm, traits: Traits) -> Traits:

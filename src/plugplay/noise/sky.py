@@ -7,7 +7,6 @@ runs along the lowest levels of tiles: in others there are galaxies and the wing
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ ROUNDS = 6
 MIN_TILE = 64  # observed pixels
 # How many coefficients the surface has where there are at least so many tiles for each of them; else it is constant.
 COEFFICIENTS, MIN_TILES = (6, 3), 3
-# What a tile above the surface weighs, relative to one below it: it may have more than sky. In crowded fields the
+# What a tile just above the surface weighs, relative to one below it: it may have more than sky. In crowded fields the
 # surface is then 0.2 to 0.4 standard deviations of the noise lower than if tiles clearly above it are left out.
 WEIGHT_ABOVE, FITS = 0.05, 30
 # An image has a sky if at least this share of its pixels is sky: noise alone, in their tile.
@@ -136,10 +135,10 @@ def find_sky(y: NDArray[np.floating], noise: float, *, mask: BoolArray | None = 
         return None
     enough = [count for count in COEFFICIENTS if len(first) >= MIN_TILES * count]
     surface = Surface(surface.shape, (0.0,) * max([*enough, 1]))
-    surface = surface.raised(_fit(surface, first))
+    surface = surface.raised(_fit(surface, first, noise))
     # Where it slopes, a tile is flat once the slope is known.
     again = _levels(y, observed, noise, surface)
-    more = _fit(surface, again)
+    more = _fit(surface, again, noise)
     share = float(again[:, 3].sum()) / np.count_nonzero(observed)
     if share < MIN_SHARE:
         return None
@@ -180,7 +179,7 @@ def _level(values: NDArray[np.float64], noise: float) -> float:
     return level
 
 
-def _fit(surface: Surface, tiles: NDArray[np.float64]) -> tuple[float, ...]:
+def _fit(surface: Surface, tiles: NDArray[np.float64], noise: float) -> tuple[float, ...]:
     """Return the coefficients of the surface through the levels of tiles, nearly below all of them."""
     powers, levels = surface.powers(tiles[:, 0], tiles[:, 1]), tiles[:, 2]
     if powers.shape[1] == 1:
@@ -189,5 +188,6 @@ def _fit(surface: Surface, tiles: NDArray[np.float64]) -> tuple[float, ...]:
     found: tuple[float, ...] = ()
     for _ in range(FITS):
         found = tuple(np.linalg.lstsq(powers * weights[:, None], levels * weights, rcond=None)[0].tolist())
-        weights = np.where(levels > powers @ np.array(found), math.sqrt(WEIGHT_ABOVE), 1.0)
+        above = np.maximum(levels - powers @ np.array(found), 0) / noise
+        weights = np.where(above > 0, np.sqrt(WEIGHT_ABOVE / (1 + np.square(above))), 1.0)
     return found
