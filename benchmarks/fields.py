@@ -6,8 +6,8 @@ Simulated fields of stars from 200 to 300,000 electrons and a few galaxies, with
 column of NaN, and a Moffat point-spread function of 3 pixels. Printed are the error of the total flux, the median error
 of the flux in apertures (a radius of 5 pixels) for stars above 10 sigma and from 4 to 6.5 sigma (sigma: the noise of
 the best possible measurement of a lone star), the share of the stars from 4 to 8 sigma that stand out of the restored
-sky, and the darkest pixel, in units of the noise of a pixel below the sky. The last line pools the stars of all fields.
-`inpaint` is asked how far it moves observed pixels.
+sky, the darkest pixel, in units of the noise of a pixel below the sky of its place, and how many are twice that noise
+below or more. The last line pools the stars of all fields. `inpaint` is asked how far it moves observed pixels.
 """
 
 from __future__ import annotations
