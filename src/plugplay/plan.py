@@ -254,10 +254,9 @@ class Plan:
         if self._watch is not None and result.status is not Status.STOPPED:
             with scipy.fft.set_workers(self._workers):
                 found = doubts(self._watch, driver.state.image, x)
-        sound = result.status in (Status.CONVERGED, Status.FINISHED, Status.MAX_ITERATIONS)
-        status = Status.DOUBTFUL if found and sound else result.status
-        image, told = description.levelled(self._data_term, x, result.image), self.warnings + result.warnings + found
-        image = self._conversion.outside(image)
+        doubtful = found and result.status in (Status.CONVERGED, Status.FINISHED, Status.MAX_ITERATIONS)
+        image = self._conversion.outside(description.levelled(self._data_term, x, result.image))
+        status, told = Status.DOUBTFUL if doubtful else result.status, self.warnings + result.warnings + found
         return replace(result, image=image, status=status, parameters=self.parameters, warnings=told)
 
     def _tuned(self, search: LambdaSearch, progress: Progress | None) -> Plan:
