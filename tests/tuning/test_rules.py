@@ -234,3 +234,21 @@ def test_tuning_by_risk(camera):
 def test_bad_tuning(call, message, camera):
     with pytest.raises(ValueError, match=re.escape(message)):
         call(camera[:32, :32])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "noise", "expected"),
+    [
+        (pp.kernels.box(5), 0.5, 1.0),
+        (pp.kernels.box(5), 1.0, 1.21),
+        (pp.kernels.box(5), 2.0, 1.5),
+        (pp.kernels.gaussian(17, sigma=2.5), 0.5, 1.5),
+        (pp.kernels.gaussian(7, sigma=0.5), 0.5, 1.5),
+    ],
+    ids=["hardly any noise", "little noise", "noise", "strong blur", "mild blur"],
+)
+def test_with_hardly_any_noise_fast_runs_begin_where_others_do(kernel, noise, expected):
+    model = pp.models.Deblurring(kernel)
+    only, fine = (choose(model, noise / 255, grid=grid) for grid in ("only", "fine"))
+    assert first_sigma(fine) == pytest.approx(expected * first_sigma(only), rel=0.03)
+    assert 0 < fine.min_iter < only.min_iter

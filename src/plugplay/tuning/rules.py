@@ -46,12 +46,13 @@ If fewer iterations are allowed than that takes, rho grows faster, so that the r
 
 **Faster where it is known to be safe.** Deblurring images of some size with uniform noise, rho grows by 1.6 an
 iteration and lambda is 1.15 times as large, because what is denoised less often is denoised more. The first sigma is
-half as large again: with the usual one a photograph of a bridge loses 2.5 dB behind box blur with noise of 5/255. Once
-it was a quarter larger. The one iteration that the difference takes gains 0.07 dB on average, from -0.23 to +1.05 dB
-(52 cases of ``benchmarks/automatic.py`` on nine images that rules are found on); twice the usual one loses up to 0.8
-dB. Lambda was a tenth larger with that one. With 0.85 of it these nine and three with holes gain 0.01 dB on average,
-and six images without a say lose 0.07 dB; now 1.15 is 0.01 dB worse than 1.1 on the twelve, but it is further away from
-the cliff, which a photograph of a retina (Gaussian of 0.5 pixels, noise 20/255) comes close to, and that decided.
+half as large again, but not with hardly any noise (`plugplay.tuning.first_sigma`): with the usual one a photograph of a
+bridge loses 2.5 dB behind box blur with noise of 5/255. Once it was a quarter larger. The one iteration that the
+difference takes gains 0.07 dB on average, from -0.23 to +1.05 dB (52 cases of ``benchmarks/automatic.py`` on nine
+images that rules are found on); twice the usual one loses up to 0.8 dB. Lambda was a tenth larger with that one. With
+0.85 of it these nine and three with holes gain 0.01 dB on average, and six images without a say lose 0.07 dB; now 1.15
+is 0.01 dB worse than 1.1 on the twelve, but it is further away from the cliff, which a photograph of a retina (Gaussian
+of 0.5 pixels, noise 20/255) comes close to, and that decided.
 Where black and white come from blurred data, the image exceeds them and the same sigma is less of its contrast. Bricks,
 squeezed to a fifth of the range, then settle for a wrong pattern (disk of 5 pixels: 3.8 dB below what they have at full
 contrast); there the first sigma is half as large again, unless a background says that nothing is darker.
@@ -92,6 +93,7 @@ import numpy as np
 
 from plugplay.arrays.masks import share_inside
 from plugplay.pnp.schedules import Constant, Monotone, Schedule
+from plugplay.tuning.first_sigma import first_sigma_share
 from plugplay.tuning.length import NEARLY_EXACT, SLACK, is_known, planned_iterations
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise, rho_after_denoising
 from plugplay.tuning.transmission import transmission
@@ -121,7 +123,7 @@ LINES_FIRST_SIGMA, SCATTERED_FIRST_SIGMA, OBJECTS_FIRST_SIGMA = 0.2, 0.15, 0.1
 MIN_INSIDE, INSIDE_REACH = 0.25, 4
 GAMMA = 1.33
 COARSE_GAMMA, COARSE_LAMBDA = 2.5, 1.2
-FINE_GAMMA, FINE_LAMBDA, FINE_FIRST_SIGMA = 1.6, 1.15, 1.5
+FINE_GAMMA, FINE_LAMBDA = 1.6, 1.15
 # Where a range comes from blurred data, the image exceeds it.
 FIRST_SIGMA_BEYOND = 1.5
 # The larger the factor, the slower; with nearly exact data as slowly as elsewhere.
@@ -273,7 +275,8 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
                 weight = share * floor**2
                 first_sigma = max(first_sigma, DECIMATED_FIRST_SIGMA)
         elif case.grid == "fine":
-            weight, gamma, first_sigma = FINE_LAMBDA * weight, FINE_GAMMA, FINE_FIRST_SIGMA * first_sigma
+            weight, gamma = FINE_LAMBDA * weight, FINE_GAMMA
+            first_sigma *= first_sigma_share(_decided(traits, floor), floor)
             first_sigma *= FIRST_SIGMA_BEYOND if case.beyond else 1.0
     lam = case.strength * weight if lam is None else lam
     last_sigma = max(last_sigma, case.min_sigma)
@@ -305,10 +308,14 @@ def leaves_white_noise(traits: Traits) -> bool:
 def _lambda_per_variance(traits: Traits, noise: float) -> float:
     if traits.spectrum is None or traits.decimation > 1:
         return LAMBDA_PER_VARIANCE
-    # Pixels that were not observed decide nothing.
-    share = transmission(traits.spectrum, noise) / traits.unknowns_per_sample
+    share = _decided(traits, noise)
     trust = float(np.clip(math.sqrt(noise / LITTLE_NOISE), MIN_TRUST, 1))
     return LAMBDA_OF_NOTHING + LAMBDA_PER_TRANSMISSION * share * trust
+
+
+def _decided(traits: Traits, noise: float) -> float:
+    """Return the share of all frequencies that the observation decides; pixels that are missing decide nothing."""
+    return 0.0 if traits.spectrum is None else transmission(traits.spectrum, noise) / traits.unknowns_per_sample
 
 
 def _first_sigma(traits: Traits, uniform: bool) -> float:
