@@ -25,6 +25,7 @@ from plugplay.noise.growing import PoissonGaussian, corrected, with_correction
 from plugplay.pnp.denoise_first import DenoiseFirst
 from plugplay.pnp.driver import Cancelled, Driver, check_callback
 from plugplay.pnp.iterations import Iteration, get_iteration
+from plugplay.pnp.mixed import Mixed
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.tuning.accuracy import step_residual
@@ -130,10 +131,13 @@ class Plan:
         """
         plan, driver = self, self._driver(progress)
         kept: tuple[Plan, Driver, Suggestion] | None = None
-        proven: dict[Sign, bool] = {}  # whether a run with the noise that a sign asks for has shown it to be right
+        mixed: Mixed | None = None
+        proven, refuted = frozenset[Sign](), frozenset[Sign]()  # by a run with the noise that a sign asks for
         try:
             if self._search is not None:
-                plan = self._tuned(self._search, progress)
+                with scipy.fft.set_workers(self._workers):
+                    lam = self._search.best(self._loop, self._iteration, progress)
+                plan = replace(self._following(self._search.case, lam), _search=None)
                 driver = plan._driver(progress)
             for rerun in range(MAX_RERUNS + 1):
                 yield from plan._coarse_states(driver)
@@ -141,18 +145,22 @@ class Plan:
                 if driver.status is Status.STOPPED:  # inside the denoiser
                     break
                 if kept is not None:
-                    proven[kept[2].sign] = plan._confirms(kept[2], kept[1], driver)
-                    plan, driver = (plan, driver) if proven[kept[2].sign] else kept[:2]
-                refuted = frozenset(sign for sign, right in proven.items() if not right)
+                    share = plan._share(kept[2], kept[1], driver, refuted)
+                    if share < 1:
+                        refuted, mixed = refuted | {kept[2].sign}, Mixed(kept[1], driver, share) if share > 0 else mixed
+                        plan, driver = kept[:2]
+                    else:
+                        proven |= {kept[2].sign}
                 more = None if rerun == MAX_RERUNS else plan._suggestion(driver, refuted)
                 if more is None:
                     break
-                kept = None if more.is_certain or proven.get(more.sign) else (plan, driver, more)
-                plan = plan._assuming(more.noise, more.reason)
+                kept = None if more.is_certain or more.sign in proven else (plan, driver, more)
+                # What a residual shows is no estimate that may be too low.
+                plan = plan._assuming(more.noise, more.reason, margin=more.sign != "excess")
                 driver = plan._driver(progress)
         except Cancelled:
             pass  # the last complete iteration is the result
-        return plan._finished(driver)
+        return plan._finished(driver, mixed if mixed is not None and mixed.first is driver else None)
 
     def _coarse_states(self, driver: Driver) -> Generator[State, None, None]:
         """Do the iterations on the coarse grid, if there is one, and let the driver begin where they end."""
@@ -184,16 +192,16 @@ class Plan:
         with scipy.fft.set_workers(self._workers):
             return self._watch.suggests(driver.state, self._iteration.image(driver.state), refuted=refuted)
 
-    def _confirms(self, suggested: Suggestion, before: Driver, after: Driver) -> bool:
+    def _share(self, suggested: Suggestion, before: Driver, after: Driver, refuted: frozenset[Sign]) -> float:
         x = self._iteration.image(after.state)
-        return self._watch is None or self._watch.confirms(suggested, before.state, after.state, x)
+        return self._watch.share(suggested, before.state, after.state, x, refuted=refuted) if self._watch else 1.0
 
-    def _assuming(self, noise: float, why: str = "") -> Plan:
+    def _assuming(self, noise: float, why: str = "", *, margin: bool = True) -> Plan:
         """Return the plan for another noise, with the parameters that follow from it; a given one is only raised."""
         assert self._case is not None and self._watch is not None  # noqa: PT018 - only then is it asked for
         given, gain = "noise" not in self.parameters.chosen, self._conversion.scale.noise_gain
         known, reason = corrected(self.parameters.noise, noise / gain, self._case.noise / gain, given=given)
-        case = replace(self._case, noise=noise)
+        case = replace(self._case, noise=noise, noise_margin=self._case.noise_margin if margin else 0.0)
         plan = self._following(case)
         return replace(
             plan,
@@ -233,24 +241,22 @@ class Plan:
         return dict(self.__dict__)
 
     def _driver(self, progress: Progress | None) -> Driver:
+        reference, nominal = self._reference, self._conversion.scale.to_nominal
         return Driver(
             self._data_term,
             self._loop.prepared,  # type: ignore[arg-type]  # Parameters holds it as an object
             self._iteration,
             self._loop,
             start=None if is_coarse(self._start) else self._start,
-            quality=None if self._reference is None else self._psnr,
+            quality=None if reference is None else lambda image: psnr(nominal(image), reference),
             rtol=self._residual,
             progress=progress,
         )
 
-    def _psnr(self, image: FloatArray) -> float:
-        assert self._reference is not None  # only then is it asked for
-        return psnr(self._conversion.scale.to_nominal(image), self._reference)
-
-    def _finished(self, driver: Driver) -> Result:
+    def _finished(self, driver: Driver, mixed: Mixed | None = None) -> Result:
         """Return the loop's result as the user's, after a look at it."""
-        result, x, found = driver.result(), self._iteration.image(driver.state), tuple[str, ...]()
+        result = driver.result() if mixed is None else mixed.result()
+        x, found = self._iteration.image(driver.state), tuple[str, ...]()
         if self._watch is not None and result.status is not Status.STOPPED:
             with scipy.fft.set_workers(self._workers):
                 found = doubts(self._watch, driver.state.image, x)
@@ -258,12 +264,6 @@ class Plan:
         image = self._conversion.outside(description.levelled(self._data_term, x, result.image))
         status, told = Status.DOUBTFUL if doubtful else result.status, self.warnings + result.warnings + found
         return replace(result, image=image, status=status, parameters=self.parameters, warnings=told)
-
-    def _tuned(self, search: LambdaSearch, progress: Progress | None) -> Plan:
-        """Return the plan with lambda refined."""
-        with scipy.fft.set_workers(self._workers):
-            lam = search.best(self._loop, self._iteration, progress)
-        return replace(self._following(search.case, lam), _search=None)
 
 
 def prepare(

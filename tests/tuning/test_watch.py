@@ -1,6 +1,7 @@
 """The loop watches itself: no cliff where too little noise is told, and no result called good that is not."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from skimage import data
 
 import plugplay as pp
 from plugplay.tuning.ringing import ringing
-from plugplay.tuning.watch import Watch
+from plugplay.tuning.watch import Suggestion, Watch
 from plugplay.tuning.weakest import WeakNoise
 
 KERNELS = {
@@ -205,6 +206,44 @@ def test_residuals_that_are_small_everywhere_speak_for_less_noise(cup, monkeypat
     monkeypatch.setattr(Watch, "_weak_noise", lambda self, image, x: WeakNoise(weak * self.noise))
     found = watch.suggests(state, state.v, refuted=frozenset({"ringing", "noise"}))
     assert (found and (found.sign, found.noise / watch.noise)) == (expected and ("excess", pytest.approx(expected)))
+
+
+@pytest.mark.parametrize("mild", [False, True], ids=["blurred", "mildly blurred"])
+@pytest.mark.parametrize(
+    ("sign", "cleaner", "left", "expected"),
+    [
+        ("noise", 1.5, 1.0, (0, 0)),
+        ("noise", 3.0, 1.0, (1, 1)),
+        ("noise", 3.0, 0.5, (1 / 3, 0)),
+        ("excess", 1.0, 0.9, (1, 1)),
+        ("excess", 1.0, 0.6, (1, 1 / 2)),
+        ("excess", 1.0, 0.2, (0, 0)),
+    ],
+    ids=["stays", "was noise", "fine", "was less", "noise or texture", "was texture"],
+)
+def test_where_two_runs_cannot_be_told_apart_both_have_a_say(cup, monkeypatch, sign, cleaner, left, expected, mild):
+    """By what is left of the noise, and of the residual where the image is weakest, in units of what was suggested."""
+    model = pp.models.Deblurring(KERNELS["gaussian"])
+    plan = pp.prepare(model.simulate(cup, noise=4 / 255, rng=0), model, denoiser="gaussian", max_iter=2, noise=4 / 255)
+    before, after = list(plan.iterate())
+    watch = replace(plan._watch, mild=mild, estimated=True)
+    levels = {id(before.image): cleaner, id(after.image): 1.0}
+    monkeypatch.setattr("plugplay.tuning.watch.noisiness", lambda image: levels[id(image)])
+    monkeypatch.setattr(Watch, "suggests", lambda *args, **kwargs: None)
+    monkeypatch.setattr(Watch, "_weak_noise", lambda self, image, x: WeakNoise(left * self.noise))
+    suggested = Suggestion(watch.noise, sign, watch.noise)
+    assert watch.share(suggested, before, after, after.v) == expected[mild]
+
+
+def test_texture_behind_a_mild_blur_is_a_mean_of_what_may_be_right():
+    """An estimate is four times too high, and with half as much the residual falls as if that were too little."""
+    x = data.gravel()[128:256, 128:256] / 255
+    model = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=0.5))
+    y = model.simulate(x, noise=0.5 / 255, rng=0)
+    result = pp.restore(y, model)
+    assert any("look alike" in warning for warning in result.warnings)
+    # A level that was told is not doubted.
+    assert pp.psnr(result.image, x) > pp.psnr(pp.restore(y, model, noise=result.parameters.noise).image, x) + 2
 
 
 def test_missing_pixels_do_not_hide_that_it_was_a_jpeg_file():

@@ -131,7 +131,8 @@ class Result(Fingerprinted):
     parameters : Parameters
         All parameters, including those that were chosen automatically.
     state : State
-        The state of the loop; pass it as ``start=`` to continue.
+        The state of the loop; pass it as ``start=`` to continue. If a warning says that the image is a mean of two
+        runs, it is that of the first.
     preview : Preview, optional
         A small image of the observation, which notebooks show beside the result.
     """
