@@ -2,6 +2,7 @@
 
     python benchmarks/sizes.py                                       0.25 to 3 megapixels, some minutes
     python benchmarks/sizes.py --megapixels 12 24 --tasks deblur --colours colour
+    python benchmarks/sizes.py --megapixels 1 --tasks upscale --noise 0     files without noise but that of 8 bits
     python benchmarks/sizes.py --json sizes.json --plot sizes.png
 
 Each restoration is one run of the installed command on an 8-bit PNG file, with its defaults and the true kernel, in a
@@ -35,7 +36,7 @@ from plugplay.denoisers import BM3D
 TASKS = ("denoise", "deblur", "upscale")
 COLOURS = ("gray", "colour")
 KERNEL = "motion:15,30"
-NOISE = 5 / 255
+NOISE = 5
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("--megapixels", type=float, nargs="+", default=[0.25, 1.0, 3.0], help="sizes of the results")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
     parser.add_argument("--colours", nargs="+", choices=COLOURS, default=COLOURS)
+    parser.add_argument("--noise", type=float, default=NOISE, help="noise in the files, for pixels from 0 to 255")
     parser.add_argument("--json", type=Path, help="file to write the numbers to")
     parser.add_argument("--plot", type=Path, help="image of seconds and memory against the size")
     options = parser.parse_args()
@@ -83,7 +85,7 @@ def main() -> None:
                 clean = photograph(megapixels, colour == "colour")
                 plain = plain_call(clean)
                 for task in options.tasks:
-                    rows.append(measured(task, colour, clean, plain, idle, Path(folder)))
+                    rows.append(measured(task, colour, clean, options.noise / 255, plain, idle, Path(folder)))
                     print(line(rows[-1]), flush=True)
                     if options.json:
                         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
@@ -109,7 +111,9 @@ def photograph(megapixels: float, colour: bool) -> NDArray[np.float32]:
     return np.pad(image, widths, mode="symmetric")[:height, :width].astype(np.float32)
 
 
-def measured(task: str, colour: str, clean: NDArray[np.float32], plain: float, idle: float, folder: Path) -> Row:
+def measured(
+    task: str, colour: str, clean: NDArray[np.float32], noise: float, plain: float, idle: float, folder: Path
+) -> Row:
     """Degrade an image, restore the file by the command, and return what that took."""
     rng = np.random.default_rng(0)
     if task == "deblur":
@@ -118,7 +122,7 @@ def measured(task: str, colour: str, clean: NDArray[np.float32], plain: float, i
         observed = pp.models.SuperResolution(2).forward(clean)
     else:
         observed = clean
-    noisy = observed + NOISE * rng.standard_normal(observed.shape, dtype=np.float32)
+    noisy = observed + noise * rng.standard_normal(observed.shape, dtype=np.float32)
     source, target = folder / "in.png", folder / "out.png"
     imsave(source, np.round(255 * np.clip(noisy, 0, 1)).astype(np.uint8), check_contrast=False)
     words = {"deblur": ["--kernel", KERNEL, "--linear", "off"], "upscale": ["--factor", "2"], "denoise": []}[task]

@@ -20,6 +20,7 @@ from .pnp.results import Status as Status
 from .pnp.schedules import Adaptive as Adaptive
 from .pnp.schedules import Constant as Constant
 from .pnp.schedules import Monotone as Monotone
+from .pnp.schedules import TwoSpeed as TwoSpeed
 from .pnp.state import History as History
 from .pnp.state import State as State
 from .restoration import deblur as deblur

@@ -87,7 +87,7 @@ def restore(
         Lambda, the weight of the prior. By default this, `schedule`, `tol` and `max_iter` are chosen from the noise,
         the model and the denoiser: see `plugplay.tuning.rules`.
     schedule : Schedule, optional
-        How rho grows: `Constant`, `Monotone` or `Adaptive`.
+        How rho grows: `Constant`, `Monotone`, `TwoSpeed` or `Adaptive`.
     iteration : {"admm", "hqs", "pgd", "fista", "red"} or Iteration
         How an iteration combines the model's step and the denoiser. ``"admm"`` is the paper's Algorithm 1, to which
         its theorem applies; the others are half-quadratic splitting, proximal gradient descent, its accelerated form,

@@ -14,7 +14,13 @@ from plugplay.arrays.records import Fingerprinted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Leaves", "Observes", "Traits"]
+__all__ = ["NEARLY_EXACT", "SETTLED_SIGMA", "Leaves", "Observes", "Traits"]
+
+NEARLY_EXACT = 1.5 / 255
+"""Data with less noise than this are enlarged like exact ones."""
+
+SETTLED_SIGMA = 0.12
+"""While they are enlarged, structure is decided above this sigma: there schedule and denoiser change their ways."""
 
 Observes = Literal["intensities", "counts", "complex", "projections"]
 Leaves = Literal["white", "coloured", "shot"]

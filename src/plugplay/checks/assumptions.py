@@ -9,7 +9,7 @@ import numpy as np
 
 from plugplay.checks.report import Check
 from plugplay.models.description import declared_lipschitz
-from plugplay.pnp.schedules import Adaptive, Monotone
+from plugplay.pnp.schedules import Adaptive, Monotone, TwoSpeed
 
 if TYPE_CHECKING:
     from plugplay.checks.boundedness import Boundedness
@@ -48,7 +48,7 @@ def bounded_denoiser(found: Boundedness | None) -> Check:
 def growing_rho(schedule: Schedule) -> Check:
     """Tell whether the schedule is a continuation scheme: rho grows by a factor above 1."""
     name = "rho grows"
-    if isinstance(schedule, Monotone | Adaptive):
+    if isinstance(schedule, Monotone | TwoSpeed | Adaptive):
         return Check(name, schedule.gamma > 1, f"gamma is {schedule.gamma:g}")
     return Check(name, False, f"{type(schedule).__name__} is not one of the rules that the theorem is about")
 

@@ -16,7 +16,7 @@ from plugplay.checks.denoiser_report import DenoiserReport
 from plugplay.checks.probe import DenoiserFailedError, Probe
 from plugplay.checks.report import Check
 from plugplay.denoisers.base import Denoiser, name_of
-from plugplay.pnp.schedules import Monotone
+from plugplay.pnp.schedules import Monotone, TwoSpeed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,8 +214,8 @@ def _rate(history: History) -> float:
 
 
 def _promised_rate(schedule: Schedule, history: History) -> float:
-    """Return ``1/sqrt(gamma)`` if all of the run followed the monotone rule; a resumed one may not have."""
-    if not isinstance(schedule, Monotone) or schedule.gamma <= 1:
+    """Return ``1/sqrt(gamma)`` if rho grew at least as the monotone rule says; in a resumed run it may not have."""
+    if not isinstance(schedule, Monotone | TwoSpeed) or schedule.gamma <= 1:
         return math.nan
-    followed = np.allclose(history.rho[1:] / history.rho[:-1], schedule.gamma, rtol=1e-6)
+    followed = (history.rho[1:] >= (1 - 1e-6) * schedule.gamma * history.rho[:-1]).all()
     return 1 / math.sqrt(schedule.gamma) if followed else math.nan

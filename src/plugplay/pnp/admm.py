@@ -106,7 +106,7 @@ def pnp_admm(
     denoiser : callable
         ``(image, sigma) -> image``. One that offers ``session()`` gets one for this run.
     schedule : Schedule
-        `Constant`, `Monotone` or `Adaptive`.
+        `Constant`, `Monotone`, `TwoSpeed` or `Adaptive`.
     lam : float
         Lambda, the weight of the prior.
     tol : float

@@ -70,8 +70,7 @@ def seconds_left(state: State, parameters: Parameters) -> float:
     sigma, seconds = here.sigma.tolist(), here.seconds.tolist()
     colour = state.image.ndim == 3 and state.image.shape[2] == 3
     left = _left_here(state, parameters)
-    fall = sigma[-1] / sigma[-2] if len(sigma) > 1 else math.exp(-_fall(parameters))
-    work = _work([*sigma, *(sigma[-1] * fall**k for k in range(1, math.ceil(left) + 1))], parameters, colour)
+    work = _work([*sigma, *_next_sigmas(sigma, math.ceil(left), level, parameters)], parameters, colour)
     done = len(sigma)
     unit = _unit(seconds, work[:done])
     if done <= RECENT and len(history) > done:  # the first iterations on a grid tell less than those on the one before
@@ -167,6 +166,17 @@ def _full_length(first_sigma: float, parameters: Parameters) -> float:
     if fall <= MIN_FALL or parameters.tol <= 0:
         return parameters.max_iter
     return min(_by_sigma(first_sigma, fall, parameters.tol, LAST_RATIO) + 1.0, parameters.max_iter)
+
+
+def _next_sigmas(sigma: Sequence[float], count: int, level: int, parameters: Parameters) -> list[float]:
+    """Return the sigmas of the iterations to come: those of the schedule, or, on a coarse grid, as they fell so far."""
+    if level > 0 and len(sigma) > 1:
+        return [sigma[-1] * (sigma[-1] / sigma[-2]) ** k for k in range(1, count + 1)]
+    rho, found = parameters.lam / sigma[-1] ** 2, []
+    for _ in range(count):
+        rho = parameters.schedule.next_rho(rho, delta=1.0, previous_delta=None)
+        found.append(math.sqrt(parameters.lam / rho))
+    return found
 
 
 def _unit(seconds: Sequence[float], work: Sequence[float]) -> float:

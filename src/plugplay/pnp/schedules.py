@@ -7,7 +7,7 @@ from typing import Protocol
 
 from plugplay.arrays.checks import check_number
 
-__all__ = ["Adaptive", "Constant", "Monotone", "Schedule"]
+__all__ = ["Adaptive", "Constant", "Monotone", "Schedule", "TwoSpeed"]
 
 # Far beyond the point where both steps of the algorithm change nothing any more, and far from overflow, even in
 # single precision.
@@ -86,6 +86,46 @@ class Monotone:
     def next_rho(self, rho: float, delta: float, previous_delta: float | None) -> float:  # noqa: ARG002
         """Return gamma rho."""
         return _raised(rho, self.gamma)
+
+
+@dataclass(frozen=True)
+class TwoSpeed:
+    """The monotone rule with two factors: slow while the denoiser decides structure, faster once that is settled.
+
+    rho never grows by less than `gamma`, so that whatever holds for `Monotone` with that factor holds here.
+
+    Parameters
+    ----------
+    rho0 : float
+        The first rho.
+    gamma : float
+        The factor while rho is below `turn`, at least 1.
+    turn : float
+        The rho from which on it grows faster.
+    faster : float
+        The factor from there on, at least `gamma`.
+
+    Examples
+    --------
+    >>> rule = TwoSpeed(rho0=1e-3, gamma=1.5, turn=0.1, faster=2.0)
+    >>> [rule.next_rho(rho, delta=0.1, previous_delta=None) for rho in (0.08, 0.125)]
+    [0.12, 0.25]
+    """
+
+    rho0: float
+    gamma: float
+    turn: float
+    faster: float
+
+    def __post_init__(self) -> None:
+        check_number(self.rho0, "rho0", above=0)
+        check_number(self.gamma, "gamma", minimum=1)
+        check_number(self.turn, "turn", above=0)
+        check_number(self.faster, "faster", minimum=self.gamma)
+
+    def next_rho(self, rho: float, delta: float, previous_delta: float | None) -> float:  # noqa: ARG002
+        """Return gamma rho below the turn, and `faster` times rho from there on."""
+        return _raised(rho, self.gamma if rho < self.turn else self.faster)
 
 
 @dataclass(frozen=True)

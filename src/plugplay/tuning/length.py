@@ -33,12 +33,13 @@ import math
 from typing import TYPE_CHECKING
 
 from plugplay.pnp.driver import COARSE_TOLERANCE
+from plugplay.traits import NEARLY_EXACT
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 
 if TYPE_CHECKING:
     from plugplay.traits import Traits
 
-__all__ = ["NEARLY_EXACT", "SLACK", "is_known", "planned_iterations"]
+__all__ = ["SLACK", "is_known", "planned_iterations"]
 
 # What the change at the planned end may be, in units of the tolerance that the plan was made for.
 SLACK = 3.0
@@ -54,7 +55,6 @@ MISSING_RATIO, MISSING_POWER = 2.1, 0.35
 # ... where the image was decimated, by the factor, with a noise of 5/255 and with none, ...
 DECIMATED_RATIO, RATIO_PER_FACTOR, MIN_DECIMATED_RATIO = 2.4, 0.3, 0.7
 DECIMATED_NOISE, DECIMATED_POWER = 5 / 255, 0.2
-NEARLY_EXACT = 1.5 / 255
 # ... where the noise grows with the signal, and among photons.
 GROWING_RATIO, PHOTON_RATIO = 0.8, 0.85
 
@@ -71,6 +71,7 @@ def planned_iterations(
     first_sigma: float,
     gamma: float,
     tol: float,
+    turn: tuple[float, float] | None = None,
     coarse: bool = False,
     uniform: bool = True,
     min_sigma: float = 0.0,
@@ -87,6 +88,9 @@ def planned_iterations(
         The first sigma, and the growth of rho.
     tol : float
         The change per iteration that counts as rest.
+    turn : (float, float), optional
+        The sigma from which on rho grows faster, and by how much then. Such a run ends where sigma is what it would be
+        without the turn: that counts, not the change per iteration, which is larger the faster sigma falls.
     coarse : bool
         Whether the run prepares another on a finer grid, so that more change counts as rest.
     uniform : bool
@@ -104,7 +108,12 @@ def planned_iterations(
     fall = math.log(gamma) / 2
     ratio = COARSE_RATIO / COARSE_TOLERANCE if coarse else _ratio(traits, noise, uniform)
     last_sigma = max(tol / (ratio * fall), min_sigma)
-    return max(round(math.log(first_sigma / last_sigma) / fall) + 1, 1)
+    slow = 0
+    if turn is not None:
+        settled, faster = turn
+        slow = max(math.ceil(math.log(first_sigma / settled) / fall), 0)
+        first_sigma, fall = first_sigma * math.exp(-slow * fall), math.log(faster) / 2
+    return max(slow + round(math.log(first_sigma / last_sigma) / fall) + 1, 1)
 
 
 def _ratio(traits: Traits, noise: float, uniform: bool) -> float:

@@ -64,10 +64,14 @@ details are done again.
 1.5/255 or more, rho grows by 1.87 - 0.135 K from a sigma of 0.28 at least, with lambda = (0.6 - 0.025 K) s², and the
 run ends at 4e-3: 14 calls for K = 2 and 22 for K = 4. On eight crops with noise of 5 and 10/255 (camera, astronaut,
 coffee, motorcycle, nuthatch, coins, brick, and bridge or dragonfly), growing by 1.7 from 0.21 would cost K = 2 0.05 dB
-on average, growing by 1.6 would cost K = 4 0.08 dB, most of it on the repeating bricks. Nearly exact data need the slow
-schedule (0.2 dB on camera and rocket) and, if they are smooth, a tolerance not above the noise. Slower schedules, other
-first sigmas, lambdas and thresholds change less than 0.05 dB there, and so does averaging several runs. Where the noise
-is not told, folded detail must not pass for it: see `plugplay.tuning.decimation`.
+on average, growing by 1.6 would cost K = 4 0.08 dB, most of it on the repeating bricks.
+
+Nearly exact data have two speeds. rho grows by `GAMMA` until sigma is `SETTLED_SIGMA`, as structure takes time: by 1.6
+from the start camera would lose 0.1 dB, and bricks 0.9 dB by 4. From there on it grows by `SETTLED_GAMMA`, where few
+calls with dense blocks are as good as many with sparse ones (`plugplay.denoisers.bm3d.loop`). Smooth images also need a
+tolerance not above the noise. Slower schedules, other first sigmas, lambdas and thresholds change less than 0.05 dB
+there, and so does averaging several runs. Where the noise is not told, folded detail must not pass for it: see
+`plugplay.tuning.decimation`.
 
 **Tolerance.** 2e-3 instead of 1e-3 ends runs four iterations sooner: on seven photographs inpainting gains
 0.02 dB by it. 4e-3 is enough for plain deblurring: 3e-3 took one iteration more and changed PSNR by 0.00 dB on average
@@ -92,9 +96,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from plugplay.arrays.masks import share_inside
-from plugplay.pnp.schedules import Constant, Monotone, Schedule
+from plugplay.pnp.schedules import Constant, Monotone, Schedule, TwoSpeed
+from plugplay.traits import NEARLY_EXACT, SETTLED_SIGMA
 from plugplay.tuning.first_sigma import first_sigma_share
-from plugplay.tuning.length import NEARLY_EXACT, SLACK, is_known, planned_iterations
+from plugplay.tuning.length import SLACK, is_known, planned_iterations
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise, rho_after_denoising
 from plugplay.tuning.transmission import transmission
 
@@ -130,6 +135,8 @@ FIRST_SIGMA_BEYOND = 1.5
 DECIMATED_GAMMA, GAMMA_PER_FACTOR = 1.87, 0.135
 DECIMATED_LAMBDA, LAMBDA_PER_FACTOR = 0.6, 0.025
 DECIMATED_FIRST_SIGMA = 0.28
+# With nearly exact data, from `SETTLED_SIGMA` on.
+SETTLED_GAMMA = 1.5
 TOLERANCE, BLUR_TOLERANCE, DECIMATED_TOLERANCE, PHOTON_TOLERANCE = 2e-3, 4e-3, 4e-3, 1e-3
 # Behind a mild blur an image is as exact as its data, and what changes by their noise has not converged.
 MILD_TOLERANCE_PER_NOISE = 0.75
@@ -249,6 +256,7 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
     mild = leaves_nearly_white_noise(traits, noise)
     floor = max(noise + (0.0 if mild else min(case.noise_margin, MAX_SHARE_OF_MARGIN * noise)), MIN_NOISE)
     gamma, first_sigma, last_sigma = GAMMA, _first_sigma(traits, case.uniform), LAST_SIGMA_PER_NOISE * floor
+    faster = 1.0
     tol = TOLERANCE if case.grid == "only" else BLUR_TOLERANCE
     if mild:
         tol = min(tol, MILD_TOLERANCE_PER_NOISE * floor)
@@ -274,6 +282,8 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
                 share = max(DECIMATED_LAMBDA - LAMBDA_PER_FACTOR * traits.decimation, LAMBDA_PER_VARIANCE)
                 weight = share * floor**2
                 first_sigma = max(first_sigma, DECIMATED_FIRST_SIGMA)
+            else:
+                faster = SETTLED_GAMMA
         elif case.grid == "fine":
             weight, gamma = FINE_LAMBDA * weight, FINE_GAMMA
             first_sigma *= first_sigma_share(_decided(traits, floor), floor)
@@ -284,7 +294,10 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
         gamma = max(gamma, _gamma_within(limit, first_sigma, last_sigma))
         if limit == 1:  # a single denoising should be that of the end
             first_sigma = last_sigma
-    choice = Choice(lam, Monotone(lam / first_sigma**2, gamma), tol, limit, last_sigma=case.min_sigma)
+    schedule: Schedule = Monotone(lam / first_sigma**2, gamma)
+    if faster > gamma:
+        schedule = TwoSpeed(lam / first_sigma**2, gamma, turn=lam / SETTLED_SIGMA**2, faster=faster)
+    choice = Choice(lam, schedule, tol, limit, last_sigma=case.min_sigma)
     if not (case.planned and case.iteration == "admm" and is_known(traits)):
         return choice
     count = planned_iterations(
@@ -292,6 +305,7 @@ def choose(case: Case, *, lam: float | None = None) -> Choice:
         floor,
         first_sigma=first_sigma,
         gamma=gamma,
+        turn=(SETTLED_SIGMA, faster) if faster > gamma else None,
         tol=tol,
         coarse=case.grid == "coarse",
         uniform=case.uniform,

@@ -165,8 +165,10 @@ def test_a_third_stage_joins_the_groups_that_are_there():
         (BM3D(sparse_above=0.15, third_below=0.15), False, [(5, 5, 1), (7, 7, 1), (7, 7, 1)]),
         (BM3D(sparse_above=0.15, third_below=0.15), True, [(4, 4, 4), (7, 7, 1), (7, 7, 1)]),
         (BM3D(sparse_above=0.0, third_below=0.15), True, [(4, 4, 4), (5, 5, 1), (5, 5, 1)]),
+        (BM3D(sparse_above=0.15, third_below=0.15, moves_after=3), False, [(7, 7, 1), (4, 4, 1), (4, 4, 1)]),
+        (BM3D(sparse_above=0.15, third_below=0.15, moves_after=3), True, [(7, 7, 1), (4, 4, 4), (4, 4, 4)]),
     ],
-    ids=["blurred", "blurred colours", "decimated by 2", "colours by 2", "colours by 4"],
+    ids=["blurred", "blurred colours", "decimated by 2", "colours by 2", "colours by 4", "exact", "exact colours"],
 )
 def test_colours_are_thinned_out_where_no_third_stage_follows(denoiser, colour, expected):
     profiles = [denoiser._profile(sigma, in_session=True, colour=colour) for sigma in (0.2, 0.1, 0.02)]
@@ -254,7 +256,7 @@ def test_blocks_move_after_a_number_of_calls(calls):
         BM3D(),
         BM3D(sparse_above=0.08),
         BM3D(sparse_above=0.03, third_below=0.03, local_below=0.2),
-        BM3D(sparse_above=0.0, third_below=0.06, local_below=0.2, moves_after=5),
+        BM3D(sparse_above=0.12, third_below=0.12, local_below=0.2, moves_after=5),
     ],
     ids=["plain", "deblurring", "super-resolution", "nearly exact"],
 )

@@ -14,17 +14,7 @@ from plugplay.denoisers.base import Denoiser
 from plugplay.denoisers.bm3d.colouring import Spectrum, compact_spectrum
 from plugplay.denoisers.bm3d.efforts import Call, effort, grid_of
 from plugplay.denoisers.bm3d.images import denoise_image
-from plugplay.denoisers.bm3d.loop import (
-    BETWEEN_SPREAD,
-    DECIMATED_SPREAD,
-    LATE,
-    LATE_SPREAD,
-    PRINCIPAL_SPREAD,
-    SPARSE_SPREAD,
-    THINNING,
-    THIRD_SPREAD,
-    levels_for,
-)
+from plugplay.denoisers.bm3d.loop import BETWEEN_SPREAD, LATE, THINNING, Spreads, levels_for, spreads_for
 from plugplay.denoisers.bm3d.memory import Memory
 from plugplay.denoisers.bm3d.pipeline import Progress
 from plugplay.denoisers.bm3d.profiles import Profile, ProfileName, Purpose, profile_for
@@ -213,9 +203,11 @@ class BM3D:
         """
         memory, found = self._memory(1), []
         decimated = self.sparse_above is not None and self.third_below is not None
+        exact = decimated and self.moves_after is not None
         for sigma in sigmas:
             memory.groups_for(sigma, profile := self._profile(sigma, in_session=True, colour=colour))
-            grid = grid_of(decimated, sparse=self._is_sparse(sigma), between=self._is_between(sigma))
+            sparse, between = self._is_sparse(sigma), self._is_between(sigma)
+            grid = grid_of(decimated=decimated, exact=exact, sparse=sparse, between=between)
             found.append(effort(Call(grid, memory.searches, self._has_third(sigma), profile.local), colour=colour))
         return found
 
@@ -289,6 +281,10 @@ class BM3D:
             return False
         return LATE * self.sparse_above < sigma <= self.sparse_above
 
+    @property
+    def _spreads(self) -> Spreads:
+        return spreads_for(third=self.third_below is not None, moves=self.moves_after is not None)
+
     def _has_third(self, sigma: float) -> bool:
         return self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below
 
@@ -296,22 +292,20 @@ class BM3D:
         """Return the settings of a call."""
         purpose = self.purpose or "denoising"
         profile = profile_for(self.profile, self._stages if sigma >= MIN_THIRD_SIGMA else 2, purpose)
-        third = in_session and self._has_third(sigma)
+        third, spreads = in_session and self._has_third(sigma), self._spreads
         if in_session and self.sparse_above is not None:
-            decimated = self.third_below is not None
             if self._is_sparse(sigma):
                 profile = replace(profile, principal=None)
             # Of three channels, two can be thinned out on a grid that is dense enough for it.
-            if self._is_between(sigma) or (self._is_sparse(sigma) and decimated and colour and not third):
+            thinned = colour and spreads.thinned == ("early" if self._is_sparse(sigma) and not third else "late")
+            if self._is_between(sigma) or thinned:
                 profile = profile.sparser(BETWEEN_SPREAD).thinner(THINNING)
-            elif self._is_sparse(sigma):
-                profile = profile.sparser(DECIMATED_SPREAD if decimated else SPARSE_SPREAD)
             else:
-                profile = profile.sparser(THIRD_SPREAD if decimated else LATE_SPREAD)
+                profile = profile.sparser(spreads.early if self._is_sparse(sigma) else spreads.late)
         if third:
             principal = profile_for(self.profile, 3, purpose).principal
             if principal is not None and self.sparse_above is not None:
-                principal = principal.spread(PRINCIPAL_SPREAD)
+                principal = principal.spread(spreads.principal)
             profile = replace(profile, principal=principal, principal_luminance=True)
         if in_session and self.local_below is not None and self.noise_spectrum is None:
             profile = replace(profile, local=MIN_THIRD_SIGMA <= sigma <= self.local_below)

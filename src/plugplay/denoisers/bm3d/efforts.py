@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 __all__ = ["Call", "effort", "grid_of"]
 
-Grid: TypeAlias = Literal["usual", "sparse", "between", "decimated", "decimated sparse"]
+Grid: TypeAlias = Literal["usual", "sparse", "between", "decimated", "decimated sparse", "exact", "exact sparse"]
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,18 @@ GRIDS: dict[Grid, tuple[float, float]] = {
     "between": (1.3, 1.05),
     "decimated": (1.15, 1.05),
     "decimated sparse": (1.3, 1.3),
+    "exact": (0.62, 0.52),
+    "exact sparse": (0.6, 0.5),
 }
 # What a search and further stages add, as a share of that.
-SEARCH, SPARSE_SEARCH, THIRD, LOCAL = (1.05, 0.42), (0.4, 0.2), (1.1, 0.5), (0.15, 0.1)
+USUAL_SEARCH, THIRD, LOCAL = (1.05, 0.42), (1.1, 0.5), (0.15, 0.1)
+SEARCH: dict[Grid, tuple[float, float]] = {"sparse": (0.4, 0.2), "exact": (1.75, 0.9), "exact sparse": (0.8, 0.5)}
 
 
-def grid_of(decimated: bool, *, sparse: bool, between: bool) -> Grid:
+def grid_of(*, decimated: bool, exact: bool, sparse: bool, between: bool) -> Grid:
     """Return the name of a grid, by what `BM3D` knows about a call."""
+    if exact:
+        return "exact sparse" if sparse else "exact"
     if decimated:
         return "decimated sparse" if sparse else "decimated"
     return "sparse" if sparse else "between" if between else "usual"
@@ -64,6 +69,6 @@ def effort(call: Call, *, colour: bool) -> float:
     (1.0, 2.05)
     """
     which = int(colour)
-    search = SPARSE_SEARCH if call.grid == "sparse" else SEARCH
+    search = SEARCH.get(call.grid, USUAL_SEARCH)
     more = search[which] * call.searches + THIRD[which] * call.third + LOCAL[which] * call.local
     return GRIDS[call.grid][which] * (1 + more)

@@ -5,36 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from plugplay.traits import NEARLY_EXACT, SETTLED_SIGMA
+
 if TYPE_CHECKING:
     from plugplay.traits import Traits
 
 __all__ = [
     "BETWEEN_SPREAD",
-    "DECIMATED_SPREAD",
     "LATE",
-    "LATE_SPREAD",
     "LOCAL_SIGMA",
     "LOCAL_WHITE_SIGMA",
-    "PRINCIPAL_SPREAD",
-    "SPARSE_SPREAD",
     "THINNING",
-    "THIRD_SPREAD",
     "Levels",
+    "Spreads",
     "levels_for",
+    "spreads_for",
 ]
 
-SPARSE_SIGMA, SPARSE_PER_NOISE, SPARSE_SPREAD = 0.05, 4.0, 4
-"""Above this sigma, and this multiple of the noise in the data, a deblurring has its reference blocks so much further
-apart: such calls decide coarse structure only.
+SPARSE_SIGMA, SPARSE_PER_NOISE = 0.05, 4.0
+"""Above this sigma, and this multiple of the noise in the data, a deblurring has its reference blocks further apart:
+such calls decide coarse structure only.
 """
 
-LATE, LATE_SPREAD = 0.5, 3
-"""The share of that sigma below which they are this much further apart: calls change less and less there.
+LATE = 0.5
+"""The share of that sigma below which they are further apart again: calls change less and less there.
 
-In between they are one pixel further apart, with colour differences at one in `THINNING` of them. Together with a lower
-first sigma and less exact steps of the model this changed PSNR by -0.01 dB on average (eight crops, 176 x 176 pixels:
-camera, gravel, motorcycle, brick, coffee, chelsea, nuthatch, bridge; four kernels; from -0.2 to +0.7 dB), and by -0.01
-dB on moon, astronaut, retina, rocket, wine, seeding, grass and dragonfly; in colour by 0.00 and +0.01 dB.
+In between they are one pixel further apart than in a plain call, with colour differences at one in `THINNING` of them.
+Together with a lower first sigma and less exact steps of the model this changed PSNR by -0.01 dB on average (eight
+crops, 176 x 176 pixels: camera, gravel, motorcycle, brick, coffee, chelsea, nuthatch, bridge; four kernels; from -0.2
+to +0.7 dB), and by -0.01 dB on moon, astronaut, retina, rocket, wine, seeding, grass and dragonfly; in colour by 0.00
+and +0.01 dB.
 """
 
 BETWEEN_SPREAD = 1
@@ -50,30 +50,74 @@ the noise. At 1.6 times, 0.01 dB is lost, and by 2 up to 9 % of the time is save
 average over six images with noise, 0.02 dB without.
 """
 
-DECIMATED_SPREAD, THIRD_SPREAD, PRINCIPAL_SPREAD = 2, 4, 1
-"""How much further apart blocks are then: of the first two stages without a third, with a third, and of the third.
+MOVES_AFTER = 3
+"""With less noise than `plugplay.traits.NEARLY_EXACT`, reference blocks move by a pixel after so many calls, and groups
+are formed anew.
 
-Decimated by 2, blocks six pixels apart above `THIRD_SIGMA` lie in step with the samples: these eight crops lost 0.3 dB
+Artefacts of blocks that stay where they are pass through all iterations, the more so the further apart these are. Above
+`plugplay.traits.SETTLED_SIGMA` blocks are sparse: calls that decide structure do not need more. Below it they are dense
+and have a third stage, and fewer calls are needed (`plugplay.tuning.rules`). That takes 0.7 to 0.75 of the time of
+blocks five pixels apart throughout that move after two calls, with a third stage below 0.06 and rho growing by a third.
+Ten gray crops of 192 x 192 pixels that decided (camera, coffee, nuthatch, dragonfly, brick, motorcycle, page, free,
+friends, greentock) change by +0.02, -0.02 and -0.02 dB by 2, 3 and 4 (least -0.16), ten others (retina, wine, seeding,
+astronaut, moon, rocket, aitzgorri, sunset, Picture_0B, life) by -0.03, +0.01 and 0.00 dB (least -0.14), six in colour
+by -0.06, -0.01 and -0.03 dB (least -0.25: rocket by 2).
+
+Blocks that keep the displacements of their groups while they move by a pixel, so that nothing is searched for, lose 0.1
+dB; a pilot that is the result of the call before, instead of the first stage, loses 0.03 to 0.1 dB. With more noise,
+blocks that move when groups are formed anyway gain 0.00 dB and lose 0.01 dB in colour, so there they stay.
+"""
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """How many pixels further apart the blocks of a session are than those of a plain call.
+
+    Attributes
+    ----------
+    early, late : int
+        Above `Levels.sparse_above` and below it, in the first two stages.
+    principal : int
+        In the third stage.
+    thinned : {"never", "early", "late"}
+        When colour differences are filtered at one in `THINNING` blocks only, on a grid one pixel apart from the usual.
+    """
+
+    early: int
+    late: int
+    principal: int = 0
+    thinned: Literal["never", "early", "late"] = "never"
+
+
+BLURRED = Spreads(early=4, late=3)
+"""Behind a blur; between early and late there is `BETWEEN_SPREAD`."""
+
+DECIMATED = Spreads(early=2, late=4, principal=1, thinned="early")
+"""With noise in decimated data, where the late calls are those with a third stage.
+
+Decimated by 2, blocks six pixels apart above `THIRD_SIGMA` lie in step with the samples: eight crops lost 0.3 dB
 on average, the bridge 2.4 dB. Five above and seven below change nothing against five throughout (0.00 dB; noise 2 and
 5/255). Decimated by 3, retina loses 0.2 dB by seven: by more than 2, blocks stay five pixels apart. Colours have them
 four pixels apart without a third stage, and their differences at one in `THINNING`: by 2, eight images (184 x 184
 pixels, noise 3 to 10/255) gain 0.01 dB on average, from -0.05 to +0.1.
 """
 
-NEARLY_EXACT, EXACT_THIRD_SIGMA = 1.5 / 255, 0.06
-"""With less noise than this, the third stage begins below this sigma."""
+DECIMATED_EXACT = Spreads(early=4, late=1, principal=2, thinned="late")
+"""With hardly any noise in decimated data, where blocks move."""
 
-MOVES_AFTER = 2
-"""With less noise than that, reference blocks move by a pixel after so many calls, and groups are formed anew.
 
-Artefacts of blocks that stay where they are pass through all iterations, the more so the further apart these are. Eight
-crops of 256 x 256 pixels (camera, motorcycle, coffee, chelsea, nuthatch, dragonfly, coins, brick) that are decimated by
-2 and 4 lose 0.10 and 0.11 dB by blocks that are further apart, and 0.04 and 0.02 dB if they move, in two thirds of the
-time of blocks as close as usual that move after three calls and a third stage below 0.1. Moving in every call gains
-0.00 to 0.01 dB and takes a fifth more time. Eight crops without a say (rocket, retina, wine, seeding, astronaut, moon,
-gravel, bridge) lose 0.02 dB by 2, 0.00 dB by 3 and 0.02 dB by 4, all of it on the bridge. With more noise, blocks that
-move when groups are formed anyway gain 0.00 dB on such crops and lose 0.01 dB in colour, so there they stay.
-"""
+def spreads_for(*, third: bool, moves: bool) -> Spreads:
+    """Return how far apart blocks are in a session that has a third stage or none, and blocks that move or stay.
+
+    Examples
+    --------
+    >>> spreads_for(third=False, moves=False).early, spreads_for(third=True, moves=True).late
+    (4, 1)
+    """
+    if not third:
+        return BLURRED
+    return DECIMATED_EXACT if moves else DECIMATED
+
 
 LOCAL_SIGMA, LOCAL_WHITE_SIGMA = 0.2, 1.0
 """Within a restoration there is a fourth stage below this sigma, for luminance, and in a single denoising below this.
@@ -115,7 +159,7 @@ def levels_for(traits: Traits) -> Levels:
     if traits.decimation == 1:
         return Levels(max(SPARSE_SIGMA, SPARSE_PER_NOISE * traits.noise), None, local_below)
     if traits.noise < NEARLY_EXACT:
-        return Levels(0.0, EXACT_THIRD_SIGMA, local_below, MOVES_AFTER)
+        return Levels(SETTLED_SIGMA, SETTLED_SIGMA, local_below, MOVES_AFTER)
     by_2 = traits.decimation == 2
     third = max(THIRD_SIGMA, (THIRD_PER_NOISE_BY_2 if by_2 else THIRD_PER_NOISE) * traits.noise)
     return Levels(third if by_2 else 0.0, third, local_below)
