@@ -13,6 +13,7 @@ from plugplay.denoisers.tv import WEIGHT_PER_SIGMA, TotalVariation
 
 TV_CONSTANT = (4 * WEIGHT_PER_SIGMA) ** 2
 MONOTONE = pp.Monotone(rho0=1e-3, gamma=1.4)
+TWO_SPEEDS = pp.TwoSpeed(rho0=1e-3, gamma=1.4, turn=0.05, faster=1.6)
 ADAPTIVE = pp.Adaptive(rho0=1e-3, gamma=1.4, eta=0.95)
 LAM = 1e-4
 
@@ -36,7 +37,7 @@ def run(term, denoiser, schedule, **options):
     return pp.pnp_admm(term, denoiser, schedule=schedule, lam=LAM, **{"tol": 0, "max_iter": 40, **options})
 
 
-@pytest.mark.parametrize("schedule", [MONOTONE, ADAPTIVE], ids=["monotone", "adaptive"])
+@pytest.mark.parametrize("schedule", [MONOTONE, TWO_SPEEDS, ADAPTIVE], ids=["monotone", "two speeds", "adaptive"])
 @pytest.mark.parametrize("clip", [(0.0, 1.0), (0.3, 0.6), None], ids=["clip", "narrow clip", "no clip"])
 def test_a_bounded_denoiser_behaves_as_the_theorem_says(term, schedule, clip):
     result = run(term, shrink, schedule, clip=clip)
@@ -96,6 +97,16 @@ def test_the_rate_is_claimed_for_the_monotone_rule_only(term):
     assert "no rate per iteration is proved for this rule" in adaptive.verdict
     resumed = run(term, shrink, MONOTONE, start=run(term, shrink, ADAPTIVE, max_iter=20).state)
     assert math.isnan(pp.certify(resumed, term, shrink).promised_rate)
+
+
+def test_two_speeds_promise_the_rate_of_the_slower_one(term):
+    result = run(term, shrink, TWO_SPEEDS, max_iter=40)
+    assert result.history.rho[1] / result.history.rho[0] == pytest.approx(1.4)
+    assert result.history.rho[-1] / result.history.rho[-2] == pytest.approx(1.6)
+    certificate = pp.certify(result, term, shrink)
+    assert certificate.covered
+    assert certificate.promised_rate == pytest.approx(1 / math.sqrt(1.4))
+    assert certificate.rate <= certificate.promised_rate * 1.01
 
 
 @pytest.mark.parametrize("schedule", [pp.Constant(rho0=0.1), pp.Monotone(rho0=0.1, gamma=1.0)])
