@@ -51,7 +51,7 @@ def clip_of(
     if clip is None:
         return None
     if not isinstance(clip, str):
-        return scale.interval_to_working(check_interval(clip, "clip"))
+        return scale.interval_to_working(check_interval(clip, "clip", endless=True))
     check_choice(clip, "clip", ("auto",))
     if chosen is None:
         return None

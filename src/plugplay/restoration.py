@@ -99,7 +99,7 @@ def restore(
         The first guess, in the units of `reference`, or the state of an earlier run to continue.
     clip : (float, float), "auto" or None
         The denoiser's input is clipped to this range, by default to that of the image, and never below what was
-        observed.
+        observed. An end may be infinite.
     strength : float
         Multiplies the automatic lambda: above 1 for a smoother image, below for a sharper one.
     tune : "sure", optional

@@ -138,11 +138,14 @@ def check_number(
     return number
 
 
-def check_interval(value: object, name: str) -> tuple[float, float]:
-    """Return `value` as a pair of floats ``(low, high)`` with ``low < high``."""
+def check_interval(value: object, name: str, *, endless: bool = False) -> tuple[float, float]:
+    """Return `value` as a pair of floats ``(low, high)`` with ``low < high``; `endless` ones may be infinite."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TypeError(f"{name} must be a pair (low, high); got {value!r}")
-    low, high = check_number(value[0], f"{name}[0]"), check_number(value[1], f"{name}[1]")
+    low, high = (
+        float(end) if endless and end in (-math.inf, math.inf) else check_number(end, f"{name}[{place}]")
+        for place, end in enumerate(value)
+    )
     if not low < high:
         raise ValueError(f"{name} must be a pair (low, high) with low < high; got {value!r}")
     return low, high
