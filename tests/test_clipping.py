@@ -74,3 +74,14 @@ def test_runs_that_go_beyond_the_data_begin_with_a_larger_sigma():
     assert first_sigma(beyond) == pytest.approx(1.5 * first_sigma(told))
     held = pp.prepare(y, model, clip=(float(y.min()), 1e3))
     assert first_sigma(held) == pytest.approx(first_sigma(told))
+
+
+def test_a_range_that_was_chosen_can_be_given():
+    """It may have no end, and parts of an image are told that of the whole."""
+    model = pp.models.Deblurring(pp.kernels.disk(2))
+    y = model.simulate(low_contrast(PHOTOGRAPH, np.float64), noise=NOISE, rng=0)
+    chosen = pp.prepare(y, model).parameters.clip
+    assert chosen[1] == np.inf
+    assert pp.prepare(y, model, clip=chosen).parameters.clip == pytest.approx(chosen)
+    with pytest.raises(ValueError, match=r"clip\[0\]"):
+        pp.prepare(y, model, clip=(np.nan, 1.0))

@@ -23,6 +23,7 @@ _PHRASES = {
     "data_range=(black, white)": "--data-range BLACK,WHITE",
     "frame_shape=(height, width)": "--frame-shape H,W",
     "the scale that data_range sets": "the scale that --data-range sets",
+    "floats in a TIFF, FITS or NPY file would keep them": "--depth float with a TIFF, FITS or NPY file keeps them",
     "a larger noise": "a larger --noise",
     "a smaller noise": "a smaller --noise",
 }

@@ -83,7 +83,13 @@ class PhotonSource:
         share: NDArray[Any] = self.counts.ones / np.maximum(self.counts.trials, 1)
         return share
 
-    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+    def restored(
+        self,
+        images: Iterable[FloatArray],
+        *,
+        dtype: str | None = None,
+        holds_floats: bool = False,  # noqa: ARG002
+    ) -> ImageFile:
         """Return the image or the video, on [0, 1] or in 16 bits unless another depth is wanted."""
         from plugplay.io import ImageFile
 

@@ -37,9 +37,9 @@ def write_plot(path: Path, source: Source, image: ImageFile, history: History, p
 
     before, after, reference = source.before(), image.pages[0], source.page(0).reference
     worked = parameters.working_range or (0.0, 1.0)
-    # What has the input's type is shown as the denoiser saw it; other depths have their own black and white.
-    images = [("before", before, worked)]
-    images.append(("after", after, worked if after.dtype == before.dtype else image.data_range))
+    # What has the input's type or its numbers is shown as the denoiser saw it; others have their own black and white.
+    alike = after.dtype == before.dtype or image.data_range == nominal_range(before.dtype, parameters.data_range)
+    images = [("before", before, worked), ("after", after, worked if alike else image.data_range)]
     if reference is not None:
         own = worked if reference.dtype == before.dtype else nominal_range(reference.dtype)
         images.append(("reference", reference, own))

@@ -71,7 +71,7 @@ class Sink:
         recipe : str
             The digest that the manifest remembers.
         working_range : (float, float), optional
-            The values that the denoiser saw as black and white.
+            The values that the denoiser saw as black and white, of floats, which have none of their own.
         sniffed : str, optional
             The ending of the format in which a nameless source came.
         """
@@ -90,6 +90,12 @@ class Sink:
             io.write(job.target, image, ready=partial(manifest.record, job.target.name, recipe))
         return image
 
+    def holds_floats(self, job: Job, sniffed: str | None) -> bool:
+        """Tell whether the format that a job writes holds floats; `sniffed` as `write` takes it."""
+        from plugplay import io
+
+        return io.holds_floats(job.target or f"standard-output.{self._ending(job, sniffed)}")
+
     def record(self, job: Job, recipe: str, complete: Path) -> None:
         """Remember what is about to get the name of a job's target."""
         assert job.target is not None  # standard output has no manifest
@@ -98,9 +104,8 @@ class Sink:
     def _to_standard_output(self, job: Job, image: ImageFile, sniffed: str | None) -> None:
         from plugplay import io
 
-        ending = self.suffix or sniffed or ("png" if job.source is None else job.source.suffix)
         with tempfile.TemporaryDirectory(prefix="plugplay-") as folder:
-            path = Path(folder) / f"standard-output.{ending.lstrip('.')}"
+            path = Path(folder) / f"standard-output.{self._ending(job, sniffed)}"
             io.write(path, image)
             try:
                 sys.stdout.buffer.write(path.read_bytes())
@@ -108,6 +113,11 @@ class Sink:
             except OSError:  # nobody reads it: a failure, but one that is told only once
                 silence(sys.stdout)
                 raise
+
+    def _ending(self, job: Job, sniffed: str | None) -> str:
+        """Return the ending of the format that goes to standard output."""
+        ending = self.suffix or sniffed or ("png" if job.source is None else job.source.suffix)
+        return ending.lstrip(".")
 
     def _manifest(self, target: Path) -> Manifest:
         from plugplay.io.manifest import Manifest

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.checks import FloatArray
     from plugplay.io import ImageFile
+    from plugplay.io.depths import Floats
 
 __all__ = ["ImageSource", "Page", "Source", "local_copy", "read_image"]
 
@@ -88,10 +89,13 @@ class Source(Protocol):
         """Return the first page as it is shown beside the result."""
         ...
 
-    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+    def restored(
+        self, images: Iterable[FloatArray], *, dtype: str | None = None, holds_floats: bool = False
+    ) -> ImageFile:
         """Return what is to be written, from the restored pages, each of which is stored before the next is made.
 
-        Integers are stored in the depth that is wanted, `dtype`, at once; floats keep theirs.
+        Integers are stored in the depth that is wanted, `dtype`, at once; floats keep theirs. Unless a depth is wanted,
+        counts become floats where integers would lose what was restored, if the format holds floats.
         """
         ...
 
@@ -155,13 +159,16 @@ class ImageSource:
         first: NDArray[Any] = self.image.pages[0]
         return first
 
-    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+    def restored(
+        self, images: Iterable[FloatArray], *, dtype: str | None = None, holds_floats: bool = False
+    ) -> ImageFile:
         """Return the file with restored pages, in its own depth or in that which is wanted."""
         kept = self.image
+        floats: Floats = "needed" if holds_floats and dtype is None else "never"
         if dtype is not None and kept.pixels.dtype.kind != "f":
             # Before the pages are stored: from 8 to 16 bits there is something to gain.
             kept = kept.converted(dtype)
-        return kept.restored(images, factor=self.factor, offset=self.offset)
+        return kept.restored(images, factor=self.factor, offset=self.offset, floats=floats)
 
 
 def _broadcast(mask: NDArray[np.bool_], rank: int) -> NDArray[np.bool_]:

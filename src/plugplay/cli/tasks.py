@@ -207,10 +207,14 @@ class Task:
             crew=None if crew is None or crew.slots == 1 else crew,
             bytes_each=_bytes_of_page(source),
         )
-        image = source.restored(restoration.images(), dtype=self.sink.dtype)
+        image = source.restored(
+            restoration.images(), dtype=self.sink.dtype, holds_floats=self.sink.holds_floats(job, format_)
+        )
         assert restoration.first is not None  # every source has a page
         _, parameters = restoration.first
-        image = self.sink.write(job, image, recipe, working_range=parameters.working_range, sniffed=format_)
+        # Integers that became floats keep the black and white of their type.
+        worked = parameters.working_range if source.before().dtype.kind == "f" else None
+        image = self.sink.write(job, image, recipe, working_range=worked, sniffed=format_)
         if job.target is not None:
             remove_checkpoints(job.target)
         plot = self.plot_of(job)

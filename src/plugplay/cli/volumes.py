@@ -78,9 +78,11 @@ class VolumeSource:
         middle: NDArray[Any] = self.inner.image.pages[self.depth // 2]
         return middle
 
-    def restored(self, images: Iterable[FloatArray], *, dtype: str | None = None) -> ImageFile:
+    def restored(
+        self, images: Iterable[FloatArray], *, dtype: str | None = None, holds_floats: bool = False
+    ) -> ImageFile:
         """Return the file with restored pages."""
-        return self.inner.restored(_slices(images), dtype=dtype)
+        return self.inner.restored(_slices(images), dtype=dtype, holds_floats=holds_floats)
 
 
 def _slices(volumes: Iterable[FloatArray]) -> Iterator[FloatArray]:

@@ -7,8 +7,9 @@ profile, orientation and resolution survive a restoration; whatever a format can
 from plugplay.arrays.transfer import encode, linearise
 from plugplay.io import photons
 from plugplay.io.atomic import atomic, sweep
+from plugplay.io.depths import is_measured
 from plugplay.io.errors import ImageFileError, ImageLossWarning, printable
-from plugplay.io.files import is_image_name, read, sniff, suffixes, write
+from plugplay.io.files import holds_floats, is_image_name, read, sniff, suffixes, write
 from plugplay.io.light import light_transfer
 from plugplay.io.limits import MAX_BYTES, check_size, parse_size
 from plugplay.io.masks import mask_from, observed_where_white
@@ -28,7 +29,9 @@ __all__ = [
     "check_size",
     "check_targets",
     "encode",
+    "holds_floats",
     "is_image_name",
+    "is_measured",
     "light_transfer",
     "linearise",
     "load_arrays",

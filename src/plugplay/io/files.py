@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO
 
-__all__ = ["is_image_name", "read", "sniff", "suffixes", "write"]
+__all__ = ["holds_floats", "is_image_name", "read", "sniff", "suffixes", "write"]
 
 # Larger images are encoded straight into the temporary file, smaller ones in memory before there is any.
 MAX_ENCODED_IN_MEMORY = 2**29
@@ -117,6 +117,17 @@ def is_image_name(path: str | os.PathLike[str]) -> bool:
     (True, False)
     """
     return Path(path).suffix.lower() in suffixes()
+
+
+def holds_floats(path: str | os.PathLike[str]) -> bool:
+    """Tell whether the format that a name asks for holds floats.
+
+    Examples
+    --------
+    >>> holds_floats("stars.fits"), holds_floats("stars.png")
+    (True, False)
+    """
+    return "f4" in _named(Path(path)).dtypes
 
 
 def read(path: str | os.PathLike[str], *, limit: int | None = None) -> ImageFile:

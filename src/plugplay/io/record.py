@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.arrays.records import Fingerprinted
+from plugplay.io.depths import Floats, full_range, stored_as, stored_pages
 from plugplay.io.errors import ImageFileError, ImageLossWarning
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = [
     "Resolution",
     "default_range",
     "default_transfer",
-    "stored_as",
 ]
 
 
@@ -227,7 +227,14 @@ class ImageFile(Fingerprinted):
 
         return quality_mask(self.metadata.parts, self.pixels.shape)
 
-    def restored(self, images: Iterable[NDArray[Any]], *, factor: int = 1, offset: float | None = None) -> ImageFile:
+    def restored(
+        self,
+        images: Iterable[NDArray[Any]],
+        *,
+        factor: int = 1,
+        offset: float | None = None,
+        floats: Floats = "never",
+    ) -> ImageFile:
         """Return the file with restored pages, as `plugplay.restore` returns them, in the depth of this one.
 
         Parameters
@@ -238,13 +245,18 @@ class ImageFile(Fingerprinted):
             By how much the images were enlarged; alpha, resolution and FITS coordinates follow.
         offset : float, optional
             Where pixel 0 lies in the enlarged image: by default in the middle of those that take its place.
+        floats : {"never", "needed", "always"}
+            Whether integers become float32, in the numbers of the file. ``"needed"``: if they are counts that were
+            restored beyond what the integers hold, or span so few levels that rounding would show. A warning says so,
+            and, with ``"never"``, what was lost.
         """
-        dtype = self.pixels.dtype
-        stored = np.stack([stored_as(image, self.data_range, dtype) for image in images])
+        stored, widened = stored_pages(images, self, floats=floats)
         pixels = stored.reshape(*self.stack_shape, *stored.shape[1:])
         alpha = self.alpha
         if alpha is not None and factor > 1:
             alpha = np.repeat(np.repeat(alpha, factor, axis=-2), factor, axis=-1)
+        if alpha is not None and widened:
+            alpha = _rescaled(alpha, full_range(alpha.dtype), pixels.dtype)
         metadata = replace(self.metadata, quantisation=(), lossy_webp=False)  # the new pixels have not been rounded
         if metadata.resolution is not None:
             metadata = replace(metadata, resolution=metadata.resolution.scaled(factor))
@@ -256,18 +268,19 @@ class ImageFile(Fingerprinted):
             metadata = replace(
                 metadata, header=header, parts=restored_parts(metadata.parts, size, factor, offset=offset)
             )
-        return replace(self, pixels=pixels, alpha=alpha, metadata=metadata)
+        transfer = "linear" if widened else self.transfer  # or else the numbers would be taken for a photograph's
+        return replace(self, pixels=pixels, alpha=alpha, metadata=metadata, transfer=transfer)
 
     def converted(self, dtype: DTypeLike) -> ImageFile:
         """Return the image in another depth: black and white of one become black and white of the other."""
         wanted = np.dtype(dtype)
         if wanted == self.pixels.dtype:
             return self
-        alpha = None if self.alpha is None else _rescaled(self.alpha, _full_range(self.alpha.dtype), wanted)
+        alpha = None if self.alpha is None else _rescaled(self.alpha, full_range(self.alpha.dtype), wanted)
         if wanted.kind == "f" and self.pixels.dtype.kind == "f":
             return replace(self, pixels=self.pixels.astype(wanted), alpha=alpha)
         pixels = _rescaled(self.pixels, self.data_range, wanted)
-        return replace(self, pixels=pixels, alpha=alpha, data_range=_full_range(wanted))
+        return replace(self, pixels=pixels, alpha=alpha, data_range=full_range(wanted))
 
 
 def default_range(pixels: NDArray[Any]) -> tuple[float, float]:
@@ -277,7 +290,7 @@ def default_range(pixels: NDArray[Any]) -> tuple[float, float]:
     left, counts and fluxes in 32 bits, has no agreed range: it is taken from the lowest to the highest value.
     """
     if pixels.dtype in (np.uint8, np.uint16):
-        return _full_range(pixels.dtype)
+        return full_range(pixels.dtype)
     finite = pixels[np.isfinite(pixels)]
     if finite.size == 0:
         return 0.0, 1.0
@@ -298,35 +311,10 @@ def default_transfer(dtype: np.dtype[Any], *, colour: bool) -> str:
     return "srgb" if photograph else "linear"
 
 
-def _full_range(dtype: np.dtype[Any]) -> tuple[float, float]:
-    if dtype.kind == "f":
-        return 0.0, 1.0
-    limits = np.iinfo(dtype)
-    return float(limits.min), float(limits.max)
-
-
 def _rescaled(array: NDArray[Any], source: tuple[float, float], dtype: np.dtype[Any]) -> NDArray[Any]:
     low, high = source
     unit = (array.astype(np.float64) - low) / (high - low)
-    return unit.astype(dtype) if dtype.kind == "f" else stored_as(unit, _full_range(dtype), dtype)
-
-
-def stored_as(image: NDArray[Any], data_range: tuple[float, float], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a restored image in the file's depth, rounded and clipped."""
-    if dtype.kind == "f":
-        return image.astype(dtype)
-    low, high = data_range
-    limits = np.iinfo(dtype)
-    # Small integers are exact in single precision, which halves the memory of a large photograph.
-    exact = np.float32 if dtype.itemsize <= 2 and image.dtype == np.float32 else np.float64
-    values: NDArray[Any] = image.astype(exact)
-    values *= high - low
-    values += low
-    np.rint(values, out=values)
-    # The highest 64-bit integer is not a float; the next float below it is.
-    highest = float(limits.max) if dtype.itemsize <= 4 else float(np.nextafter(float(limits.max), 0))
-    stored: NDArray[Any] = np.clip(values, float(limits.min), highest, out=values).astype(dtype)
-    return stored
+    return unit.astype(dtype) if dtype.kind == "f" else stored_as(unit, full_range(dtype), dtype)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

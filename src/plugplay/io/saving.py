@@ -7,8 +7,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from plugplay.io.depths import Floats
 from plugplay.io.errors import ImageFileError, printable
-from plugplay.io.files import read, write
+from plugplay.io.files import holds_floats, read, write
 from plugplay.io.record import ImageFile
 
 __all__ = ["save_image"]
@@ -27,7 +28,9 @@ def save_image(
         As `plugplay.restore` returns it.
     like : path or ImageFile, optional
         The file that was restored: depth, colour profile, resolution, coordinates and other metadata are taken from
-        it. Without it, floats are written where the format holds them.
+        it. Counts that were restored beyond the integers of the file, or to few levels between which rounding would
+        show, become float32 where the format holds floats, in the numbers of the file; a warning says so. Without
+        `like`, floats are written where the format holds them.
 
     Examples
     --------
@@ -52,4 +55,5 @@ def save_image(
             f"{name} holds {source.pixels.shape} pixels, and the restored image has the shape {image.shape}; it must "
             "have the same, or be larger by a whole factor. For a page of a stack, or a crop, leave like= out"
         )
-    write(path, source.restored(pages, factor=int(factor)))
+    floats: Floats = "needed" if holds_floats(path) else "never"
+    write(path, source.restored(pages, factor=int(factor), floats=floats))

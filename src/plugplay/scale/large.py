@@ -26,10 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.arrays.transfer import linearise
 from plugplay.io.atomic import atomic
 from plugplay.io.errors import ImageFileError, printable
-from plugplay.io.record import stored_as
 from plugplay.plan import prepare
 from plugplay.scale.executors import WAIT
 
@@ -126,7 +124,7 @@ class Large:
             tile.name,
             result.status.name,
             len(result.history),
-            result.warnings,
+            (*result.warnings, *decided.depth.lost(result.image, pixels)),
             time.perf_counter() - began,
             tile.page,
             None if decided.own is None else result.parameters.plain(),
@@ -135,13 +133,12 @@ class Large:
         return report
 
     def _written(self, tile: Tile) -> str:
-        grid, undone = self.parts.grid, self.parts.undone
+        grid = self.parts.grid
         core = grid.assembled(
             tile, {other.name: np.load(self.part(other), mmap_mode="r") for other in grid.around(tile)}
         )
         rows, columns = (slice(place.start * grid.factor, place.stop * grid.factor) for place in tile.core)
-        light = core if undone == "linear" else linearise(core, undone)
-        pixels = stored_as(light, self.parts.data_range, np.dtype(self.output.layout.dtype))
+        pixels = self.parts.depth.stored(core)
         self.output.write(tile.page, (rows, columns), pixels)
         note(self.work, {"core": tile.name, "content": hashlib.sha256(pixels.tobytes()).hexdigest()})
         return tile.name

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from plugplay.arrays.scale import nominal_range
 from plugplay.models.description import factor_of, part_of, reach_of
 from plugplay.scale.choices import choose_globally, patches_of
 from plugplay.scale.creating import created, restored_layout, write_tiff
+from plugplay.scale.depths import Depth
 from plugplay.scale.executors import Adaptive, Executor, Serial
 from plugplay.scale.large import Large, journal, restore_parts, work_folder
 from plugplay.scale.observed import Observation
@@ -78,8 +78,8 @@ class Parts:
         What all parts share.
     layout : Layout
         What the result holds.
-    data_range : (float, float)
-        Black and white of integers.
+    depth : Depth
+        How restored values become values of the result.
     own : dict, optional
         What `plugplay.prepare` is told if each page has parameters of its own.
     """
@@ -90,7 +90,7 @@ class Parts:
     grid: Grid
     choices: Choices
     layout: Layout
-    data_range: tuple[float, float]
+    depth: Depth
     own: dict[str, Any] | None = None
 
     @classmethod
@@ -140,9 +140,9 @@ class Parts:
         wanted = np.dtype(dtype or layout.dtype)
         made = restored_layout(layout, factor=factor, dtype=str(wanted))
         grid = grid_for(made, layout, model, choices, memory=memory, core=core)
-        data_range = nominal_range(wanted, options.get("data_range") if wanted == np.dtype(layout.dtype) else None)
+        depth = Depth.of(layout, wanted, target, choices.parameters, options.get("data_range"))
         own = told if apart else None
-        return cls(observation, target, model, grid, choices, made, data_range, own)
+        return cls(observation, target, model, grid, choices, made, depth, own)
 
     @property
     def model_for(self) -> PartModel:
@@ -153,14 +153,6 @@ class Parts:
     def bytes_per_tile(self) -> int:
         """The memory that a tile takes."""
         return _bytes(self.grid.core, self.grid.halo, self.layout.channels, self.grid.factor)
-
-    @property
-    def undone(self) -> str:
-        """The transfer curve that is undone before values are stored: floats without a profile are light."""
-        source, made = self.observation.source.layout, self.layout
-        becomes_float = np.dtype(made.dtype).kind == "f" and np.dtype(source.dtype).kind != "f"
-        marked = source.icc is not None and self.target.suffix.lower() in (".tif", ".tiff")
-        return source.transfer if becomes_float and not marked and source.transfer != "unknown" else "linear"
 
     def choices_of(self, page: int, own: dict[str, Any]) -> Choices:
         """Return what the tiles of one page share, if each page has parameters of its own."""

@@ -6,6 +6,8 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plugplay import io
+
 if TYPE_CHECKING:
     from plugplay.web.task import Task
 
@@ -104,12 +106,13 @@ def python_snippet(task: Task, names: Names) -> str:
         given.append("np.isfinite(page)" if task.kind == "inpaint" else "mask=np.isfinite(page)")
     verb = {"upscale": "super_resolve"}.get(task.kind, task.kind)
     factor = f", factor={task.factor}" if task.kind == "upscale" else ""
+    floats = ", floats='needed'" if io.holds_floats(names.output) else ""
     lines += [
         "results = [",
         f"    pp.{verb}({', '.join(given + options)})",
         "    for page in image.pages",
         "]",
-        f"pp.io.write({names.output!r}, image.restored([result.image for result in results]{factor}))",
+        f"pp.io.write({names.output!r}, image.restored([result.image for result in results]{factor}{floats}))",
     ]
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -169,12 +169,14 @@ class Problem:
                 with blamed("kernel"):
                     return pp.models.SuperResolution(self.task.factor, self.kernel, boundary="reflect", mask=mask)
 
-    def restored(self, images: list[NDArray[Any]]) -> io.ImageFile:
-        """Return the file to be written."""
+    def restored(self, images: list[NDArray[Any]], output: Path) -> io.ImageFile:
+        """Return the file to be written, as its format holds it."""
         if self.task.kind == "photon":
             image = io.ImageFile.of(images[0].astype(np.float32), data_range=(0.0, 1.0))
             return image.converted(np.uint16)  # an image file holds integers, and 16 bits are more than photons tell
-        return self.image.restored(images, factor=self.task.scale)
+        floats: Literal["needed", "never"] = "needed" if io.holds_floats(output) else "never"
+        with self.kept_warnings():
+            return self.image.restored(images, factor=self.task.scale, floats=floats)
 
     @cached_property
     def kernel(self) -> Any:

@@ -63,7 +63,7 @@ def restore(
             done, again = state.iteration, again or state.iteration <= done
             tell({**_figures(state, plan.parameters, page, count), "again": again}, rendered)
         check(0.0)
-    image = problem.restored([result.image for result in results])
+    image = problem.restored([result.image for result in results], request.output)
     with problem.kept_warnings():
         io.write(request.output, image)
     return {
