@@ -117,3 +117,42 @@ def test_few_counts_are_not_rounded(tmp_path, run):
         "denoise", tmp_path / "labels.npy", "-o", tmp_path / "same.npy", "--denoiser", "median", "--noise", "1e-9"
     )
     assert io.read(tmp_path / "same.npy").pixels.dtype == np.uint16, done.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--shared-parameters",)])
+def test_floats_of_measurements_keep_the_units_of_the_file(words, tmp_path, run):
+    rng = np.random.default_rng(4)
+    for name, top in (("corner", 900), ("full", 60_000)):
+        ramp = np.add.outer(np.linspace(0.1, 0.9, 64), np.linspace(0, 0.1, 64)) * top
+        stack = np.rint(rng.normal(ramp, top / 100, (2, 64, 64))).astype(np.uint16)
+        tifffile.imwrite(tmp_path / f"{name}.tif", stack)
+        images = []
+        for depth in ("same", "float"):
+            out = tmp_path / f"{name}-{depth}.tif"
+            done = run("denoise", tmp_path / f"{name}.tif", "-o", out, "--depth", depth, "--denoiser", "tv", *words)
+            assert done.returncode == 0, done.stderr
+            images.append(io.read(out).pixels)
+        assert [image.dtype for image in images] == [np.uint16, np.float32]
+        assert np.abs(images[0] - images[1]).max() <= 0.51  # the same numbers, not rounded
+        assert images[1].mean() == pytest.approx(stack.mean(), rel=0.01)
+
+
+def test_floats_of_photographs_are_light(camera, tmp_path, run):
+    io.write(tmp_path / "photo.png", io.ImageFile.of(np.rint(camera[:32, :32] * 255).astype(np.uint8)))
+    words = ("denoise", tmp_path / "photo.png", "--denoiser", "tv", "--noise", "0.001")
+    for name, depth in (("a.tif", "float"), ("a.png", "float"), ("b.png", "16")):
+        assert run(*words, "-o", tmp_path / name, "--depth", depth).returncode == 0
+    light = io.linearise(io.read(tmp_path / "b.png").pixels / 65535, "srgb")
+    np.testing.assert_allclose(io.read(tmp_path / "a.tif").pixels, light, atol=1e-4)
+    # A format without floats gets what it holds, with the same black and white.
+    np.testing.assert_array_equal(io.read(tmp_path / "a.png").pixels, io.read(tmp_path / "b.png").pixels)
+
+
+def test_floats_of_counts_in_a_format_without_them(beads, tmp_path, run):
+    dim = (beads // 300).astype(np.uint16) + 40
+    io.write(tmp_path / "dim.tif", io.ImageFile.of(dim))
+    words = ("denoise", tmp_path / "dim.tif", "-o", tmp_path / "out.png", "--depth", "float", "--denoiser", "tv")
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    assert "PNG cannot hold float32" in done.stderr
+    assert io.read(tmp_path / "out.png").pixels.mean() == pytest.approx(dim.mean(), rel=0.02)

@@ -124,7 +124,14 @@ class Common:
         str | None,
         typer.Option(metavar="SIZE", help="Memory that all parallel work may take, e.g. 4G.", rich_help_panel=_RUN),
     ] = None
-    depth: Annotated[Depth, typer.Option(help="Depth of the written pixels.", rich_help_panel=_FILES)] = Depth.SAME
+    depth: Annotated[
+        Depth,
+        typer.Option(
+            help="Depth of the written pixels. Floats of measurements are in the numbers of the file, those of "
+            "photographs are light on [0, 1].",
+            rich_help_panel=_FILES,
+        ),
+    ] = Depth.SAME
     suffix: Annotated[
         str | None,
         typer.Option(

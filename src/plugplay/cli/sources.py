@@ -163,9 +163,13 @@ class ImageSource:
         self, images: Iterable[FloatArray], *, dtype: str | None = None, holds_floats: bool = False
     ) -> ImageFile:
         """Return the file with restored pages, in its own depth or in that which is wanted."""
+        from plugplay.io import is_measured
+
         kept = self.image
         floats: Floats = "needed" if holds_floats and dtype is None else "never"
-        if dtype is not None and kept.pixels.dtype.kind != "f":
+        if dtype == "f4" and kept.pixels.dtype.kind != "f" and is_measured(kept):
+            floats = "always"
+        elif dtype is not None and kept.pixels.dtype.kind != "f":
             # Before the pages are stored: from 8 to 16 bits there is something to gain.
             kept = kept.converted(dtype)
         return kept.restored(images, factor=self.factor, offset=self.offset, floats=floats)
