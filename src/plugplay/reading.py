@@ -61,11 +61,14 @@ def pixels_of(value: Any) -> Any:
     return _single(value).pages[0] if is_path(value) else value
 
 
-def _mask_of(value: Any) -> tuple[Any, tuple[str, ...]]:
+def _mask_of(value: Any, y: ArrayLike, channel_axis: object) -> tuple[Any, tuple[str, ...]]:
     """Return the mask of a file, True where it is white, and what is questionable; arrays are returned as they are."""
     if not is_path(value):
         return value, ()
-    masks, doubts = io.mask_from(_single(value), Path(value).name)
+    image = numeric_array(y, "y")
+    colour = channel_axis in (-1, 2) and image.ndim == 3
+    photograph = io.ImageFile.of(image, colour=colour) if image.ndim == 2 + colour else None
+    masks, doubts = io.mask_from(_single(value), Path(value).name, photograph=photograph)
     return masks[0], doubts
 
 
@@ -73,7 +76,7 @@ def mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str
     """Return a mask with the axes of y, its channels where models expect them, and what is questionable about it."""
     if mask is None:
         return None, ()
-    white, doubts = _mask_of(mask)
+    white, doubts = _mask_of(mask, y, options.get("channel_axis"))
     observed = check_mask(white, spatial_ndim=spatial_ndim)
     if observed.ndim == spatial_ndim:
         return observed, doubts

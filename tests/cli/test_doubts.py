@@ -30,7 +30,9 @@ def folder(tmp_path, noisy):
     soft[7, 7:15], soft[14, 7:15], soft[7:15, 7], soft[7:15, 14] = 200, 250, 120, 240
     few = np.zeros_like(hole)
     few[::4, ::4] = 255
-    for name, pixels in {"hard": hole, "soft": soft, "few": few, "scene": scene}.items():
+    shades = scene.copy()
+    shades[:, :6] = 255
+    for name, pixels in {"hard": hole, "soft": soft, "few": few, "scene": scene, "shades": shades[::-1]}.items():
         io.write(tmp_path / f"{name}.png", ImageFile.of(pixels))
     return tmp_path
 
@@ -70,16 +72,16 @@ def test_transparent_parts_of_a_mask_are_missing(run, folder):
 
 
 def test_files_that_are_no_masks_are_questioned_in_python_too(folder):
-    result = pp.inpaint(folder / "a.png", folder / "scene.png", denoiser="tv", max_iter=2, noise=0.02)
-    assert any("scene.png does not look like a mask" in text for text in result.warnings)
+    result = pp.inpaint(folder / "a.png", folder / "shades.png", denoiser="tv", max_iter=2, noise=0.02)
+    assert any("shades.png does not look like a mask" in text for text in result.warnings)
 
 
 @pytest.mark.parametrize(
     ("how", "mask", "words"),
     [
         ("--json", "few", "94 % of the pixels are missing according to the mask"),
-        ("--quiet", "scene", "does not look like a mask: "),
-        ("--verbose", "scene", "does not look like a mask: "),
+        ("--quiet", "shades", "does not look like a mask: "),
+        ("--verbose", "shades", "does not look like a mask: "),
     ],
 )
 def test_odd_masks_are_questioned(run, folder, mask, words, how):

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["check_pages", "cropped", "mask_pages"]
 
 
-def mask_pages(mask: ImageFile, path: Path) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return masks, ``(N, H, W)``, from images of them, and what is questionable about them."""
+def mask_pages(mask: ImageFile, path: Path, photograph: ImageFile | None = None) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return masks, ``(N, H, W)``, from images of them, for a photograph, and what is questionable about them."""
     from plugplay.arrays.masks import hardly_observed
     from plugplay.io import mask_from, printable
 
-    observed, doubts = mask_from(mask, printable(path))
+    observed, doubts = mask_from(mask, printable(path), photograph=photograph)
     return observed, [*hardly_observed(observed), *doubts]
 
 

@@ -201,11 +201,12 @@ def read_image(
     image = io.read(path, limit=limit)
     # What numbers mean is decided in one place, for files as for arrays.
     image = replace(image, data_range=nominal_range(image.pixels.dtype, data_range))
+    image, whole = image if crop is None else cropped(image, crop), image
     pages = image.pages.shape[0]
     masks, truth = None, None
     doubts: list[str] = []
     if mask is not None and str(mask).lower() == OWN_FLAGS and not mask.exists():
-        good = image.quality_mask
+        good = whole.quality_mask
         if good is None:
             raise ValueError(f"--mask {OWN_FLAGS}: the file has no flags (an extension DQ) for its pixels")
         masks = good.reshape(-1, *good.shape[-2:])
@@ -213,13 +214,12 @@ def read_image(
     elif mask is not None:
         found = companion(mask, job, "mask", io.is_image_name)
         drawn = io.read(found, limit=limit)
-        masks, doubts = mask_pages(drawn if crop is None else cropped(drawn, crop), found)
+        masks, doubts = mask_pages(drawn if crop is None else cropped(drawn, crop), found, image)
         check_pages("mask", len(masks), pages)
     if reference is not None:
         truth = io.read(companion(reference, job, "reference", io.is_image_name), limit=limit)
         truth = truth if crop is None else cropped(truth, crop, factor=factor)
         check_pages("reference", truth.pages.shape[0], pages)
-    image = image if crop is None else cropped(image, crop)
     if masks is not None and masks.shape[1:] != image.pages.shape[1:3]:
         raise ValueError(f"the mask has the shape {masks.shape[1:]}, but the image has {image.pages.shape[1:3]}")
     transfer, notes = io.light_transfer(image, linear, optical=optical)

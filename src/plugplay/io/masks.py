@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.ndimage import binary_propagation
 
+from plugplay.arrays.masks import MIN_OBSERVED
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -19,19 +21,32 @@ __all__ = ["mask_from", "observed_where_white"]
 WHITE, COMPRESSED_WHITE, COMPRESSED_RIM = 0.995, 0.9, 0.97
 # What is darker is black; a mask with more pixels than this share that are neither black nor white is questioned.
 BLACK, MAX_GRAY = 0.1, 0.3
+# What differs by more was painted over, in a copy and in a compressed copy of a photograph; most of it is the same.
+SAME, COMPRESSED_SAME, MIN_SAME = 1.5 / 255, 12 / 255, 0.5
 
 
-def mask_from(image: ImageFile, name: str) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+def mask_from(
+    image: ImageFile, name: str, *, photograph: ImageFile | None = None
+) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Return the masks, ``(N, H, W)``, that an image file shows, and what is questionable about them.
 
-    What is transparent is missing, too.
+    White was observed, and what is not white, or transparent, is missing. Two ways of drawing are understood as well:
+    what is drawn in black or in colours, none of them white, on a transparent layer is missing; and where an image is
+    the photograph itself, painted over, what was painted is missing.
 
     Parameters
     ----------
     image : ImageFile
-        White where a pixel was observed.
+        The mask.
     name : str
         What to call the file.
+    photograph : ImageFile, optional
+        The image that the mask is for.
+
+    Raises
+    ------
+    ValueError
+        If nearly everything would be missing, and the file does not look like a mask.
 
     Examples
     --------
@@ -39,6 +54,11 @@ def mask_from(image: ImageFile, name: str) -> tuple[NDArray[np.bool_], tuple[str
     >>> mask_from(ImageFile.of(np.array([[0, 128, 255, 255]], np.uint8)), "mask.png")
     (array([[[False, False,  True,  True]]]), ())
     """
+    drawn = _drawn_layer(image)
+    if drawn is None and photograph is not None:
+        drawn = _painted_over(image, photograph)
+    if drawn is not None:
+        return ~drawn, ()
     pages = image.pages
     if image.alpha is not None:
         opaque = image.alpha.reshape(pages.shape[:3]) / np.float32(max(image.alpha.max(), 1))
@@ -46,10 +66,55 @@ def mask_from(image: ImageFile, name: str) -> tuple[NDArray[np.bool_], tuple[str
     observed, gray = observed_where_white(pages, colour=image.colour, lossy=image.metadata.is_lossy)
     if gray <= MAX_GRAY:
         return observed, ()
-    return observed, (
-        f"{name} does not look like a mask: {100 * gray:.0f} % of its pixels are neither black nor white; "
-        "all that is not white counts as missing",
+    shades = f"{100 * gray:.0f} % of its pixels are neither black nor white"
+    if float(observed.mean()) < MIN_OBSERVED:
+        raise ValueError(
+            f"{name} is no mask: {shades}. In a mask, what was observed is white and what is missing is black; or what "
+            "is missing is drawn on a transparent layer, or over a copy of the image itself, of the same size"
+        )
+    return observed, (f"{name} does not look like a mask: {shades}; all that is not white counts as missing",)
+
+
+def _drawn_layer(image: ImageFile) -> NDArray[np.bool_] | None:
+    """Return what was drawn on a transparent layer, ``(N, H, W)``; None if it is no such layer, or has white in it."""
+    if image.alpha is None:
+        return None
+    pages, alpha = image.pages, image.alpha.reshape(image.pages.shape[:3])
+    drawn: NDArray[np.bool_] = alpha > 0
+    if not drawn.any() or drawn.all():
+        return None
+    channels = pages if image.colour else pages[..., None]
+    inside = channels[alpha == alpha.max()]
+    darkest, brightest = inside.min(axis=-1), float(inside.max())
+    # Gray, however dark, is how masks of 0 and 1 are white.
+    return drawn if brightest == 0 or not (darkest >= COMPRESSED_WHITE * brightest).any() else None
+
+
+def _painted_over(image: ImageFile, photograph: ImageFile) -> NDArray[np.bool_] | None:
+    """Return where an image differs from the photograph, ``(N, H, W)``; None if it is not that photograph.
+
+    It is if most of what is neither black nor white in the photograph is the same in both: in a mask nothing is.
+    """
+    pages, truth = image.unit_pages(), photograph.unit_pages()
+    if pages.shape[1:3] != truth.shape[1:3] or len(truth) % len(pages) or (photograph.colour and not image.colour):
+        return None
+    pages, truth = (
+        channels if file.colour else channels[..., None]
+        for file, channels in ((image, pages), (photograph, truth[: len(pages)]))
     )
+    if truth.shape[-1] not in (1, pages.shape[-1]):
+        return None
+    differs = np.abs(pages - truth).max(axis=-1)
+    differs = np.where(np.isfinite(differs), differs, 1.0)
+    lossy = image.metadata.is_lossy
+    shaded = ((truth > BLACK) & (truth < COMPRESSED_WHITE)).any(axis=-1)
+    same = differs <= (COMPRESSED_SAME if lossy else SAME)
+    if not shaded.any() or float(same[shaded].mean()) < MIN_SAME or same.all():
+        return None
+    if not lossy:
+        return ~same
+    painted = differs > 1 - COMPRESSED_WHITE
+    return np.stack([binary_propagation(core, mask=rim) for core, rim in zip(painted, ~same, strict=True)])
 
 
 def observed_where_white(pages: NDArray[Any], *, colour: bool, lossy: bool = False) -> tuple[NDArray[np.bool_], float]:

@@ -201,7 +201,7 @@ class Problem:
             if drawn.pages.shape[1:3] != (height, width):
                 rows, columns = drawn.pages.shape[1:3]
                 raise ValueError(f"the mask has {columns} x {rows} pixels, but the image has {width} x {height}")
-            return io.mask_from(drawn, "the mask")[0]
+            return io.mask_from(drawn, "the mask", photograph=self.image)[0]
 
     @cached_property
     def _photons(self) -> PhotonCounts:
