@@ -55,6 +55,20 @@ def test_a_function_in_the_current_directory(run, tmp_path):
     assert str(tmp_path) not in sys.path
 
 
+@pytest.mark.parametrize("name", ["my_denoisers.py", "./my_denoisers.py", "deep/own.py", "absolute"])
+def test_a_function_in_a_file(run, tmp_path, name):
+    deep = tmp_path / "deep"
+    deep.mkdir()
+    (deep / "beside.py").write_text(MODULE)
+    (deep / "own.py").write_text("from beside import shrink")
+    code, output, errors = run(f"{deep / 'own.py' if name == 'absolute' else name}:shrink")
+    assert code == 0, errors
+    assert "check_denoiser(shrink): passed" in output
+    assert not {str(tmp_path), str(deep)} & set(sys.path)
+    for module in ("own", "beside"):
+        sys.modules.pop(module, None)
+
+
 def test_failures_have_the_exit_code_1(run):
     code, output, _ = run("my_denoisers:broken")
     assert code == 1
@@ -65,6 +79,8 @@ def test_failures_have_the_exit_code_1(run):
     ("arguments", "message"),
     [
         (["my_denoisers:nosuch"], "cannot be imported"),
+        (["./my_denoisers.py:nosuch"], "cannot be imported"),
+        (["nosuch.py:f"], "cannot be imported: there is no file nosuch.py"),
         (["nosuch_module:f"], "cannot be imported: No module named 'nosuch_module'"),
         (["my_denoisers:number"], "a callable (image, sigma) -> image is needed"),
         (["nosuch"], "unknown denoiser 'nosuch'"),
