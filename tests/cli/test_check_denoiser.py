@@ -1,11 +1,13 @@
 """``plugplay check-denoiser``."""
 
 import json
+import re
 import sys
 
 import numpy as np
 import pytest
 
+import plugplay as pp
 from plugplay.cli import main
 
 MODULE = """
@@ -67,6 +69,33 @@ def test_a_function_in_a_file(run, tmp_path, name):
     assert not {str(tmp_path), str(deep)} & set(sys.path)
     for module in ("own", "beside"):
         sys.modules.pop(module, None)
+
+
+def test_progress_of_slow_denoisers(run, tmp_path):
+    """How many of about how many calls, and the time that is left, on standard error."""
+    (tmp_path / "slow.py").write_text(
+        "import time\n\ndef slow(image, sigma):\n    time.sleep(0.01)\n    return image * 1.0\n"
+    )
+    code, output, errors = run("slow.py:slow", "--json")
+    assert code == 0
+    assert json.loads(output)["passed"]
+    lines = errors.splitlines()
+    assert len(lines) >= 2
+    assert all(re.fullmatch(r"checking slow.py:slow, \d+ of 610 calls, about \d+ s left", line) for line in lines)
+    done = [int(line.split(", ")[1].split()[0]) for line in lines]
+    assert done == sorted(set(done))
+    assert run("slow.py:slow", "--quiet")[2] == ""
+    sys.modules.pop("slow", None)
+
+
+def test_progress_in_python():
+    seen = []
+    report = pp.check_denoiser(
+        lambda image, sigma: image / (1 + sigma), size=16, progress=lambda *now: seen.append(now)
+    )
+    assert [calls for calls, _ in seen] == list(range(report.calls))
+    assert {expected for _, expected in seen} == {610}
+    assert abs(report.calls - 610) < 61
 
 
 def test_failures_have_the_exit_code_1(run):

@@ -10,6 +10,8 @@ from plugplay.arrays.checks import FloatArray
 from plugplay.denoisers.base import SessionDenoiser, name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from plugplay.denoisers.base import Denoiser
@@ -24,13 +26,15 @@ class DenoiserFailedError(Exception):
 class Probe:
     """Calls a denoiser as Algorithm 1 does, on a read-only copy, and counts the calls.
 
-    Whatever goes wrong becomes a `DenoiserFailedError` that says what.
+    Whatever goes wrong becomes a `DenoiserFailedError` that says what. `told` hears of each call, those of sessions
+    excepted.
     """
 
-    def __init__(self, denoiser: Denoiser) -> None:
+    def __init__(self, denoiser: Denoiser, *, told: Callable[[int], object] | None = None) -> None:
         self.name = name_of(denoiser)
         self.calls = 0
         self._denoiser = denoiser
+        self._told = told
 
     def session(self) -> Probe | None:
         """Return a probe of a session, or None if the denoiser does not offer one."""
@@ -49,6 +53,8 @@ class Probe:
         """Return what the denoiser returns, if it is a finite float image of the right shape."""
         given = np.array(image)
         given.setflags(write=writable)
+        if self._told is not None:
+            self._told(self.calls)
         self.calls += 1
         where = f"at sigma {sigma:g} for the shape {image.shape}"
         try:

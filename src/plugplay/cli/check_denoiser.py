@@ -32,6 +32,7 @@ def check_denoiser(
     size: Annotated[int, typer.Option(help="Side of the test images.")] = 64,
     weights: Annotated[Path | None, typer.Option(help="Weight file of a learned denoiser.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write the figures as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
     save: Annotated[
         Path | None, typer.Option(help="Write the pair with the largest kappa and the worst image (npz).")
     ] = None,
@@ -41,8 +42,11 @@ def check_denoiser(
     Example: plugplay check-denoiser my_module.py:my_denoiser --save pair.npz
     """
     import plugplay as pp
+    from plugplay.cli.part_progress import PartProgress
 
-    report = pp.check_denoiser(_denoiser(denoiser, weights), effort=effort, size=size)
+    checked = _denoiser(denoiser, weights)
+    with PartProgress(f"checking {denoiser}", quiet=quiet, parts="calls", first="the first call") as progress:
+        report = pp.check_denoiser(checked, effort=effort, size=size, progress=progress.update)
     typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
     if save is not None:
         report.save(save)

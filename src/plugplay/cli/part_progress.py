@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plugplay.cli.jobs import Job
+    pass
 
 __all__ = ["PartProgress"]
 
@@ -17,16 +17,19 @@ class PartProgress:
 
     Parameters
     ----------
-    job : Job
+    label : str
         What they are parts of.
     quiet : bool
         Whether nothing is shown.
     parts : str
         What they are called.
+    first : str
+        What is done before the first.
     """
 
-    def __init__(self, job: Job, *, quiet: bool, parts: str = "parts") -> None:
-        self._job, self._quiet, self._parts = job, quiet, parts
+    def __init__(self, label: str, *, quiet: bool, parts: str = "parts", first: str = "choosing parameters") -> None:
+        self._words = first
+        self._label, self._quiet, self._parts = label, quiet, parts
         self._bar: Any = None
         self._number: Any = None
         self._began = self._spoke = time.monotonic()
@@ -38,7 +41,7 @@ class PartProgress:
 
             self._bar = bar()
             self._bar.start()
-            self._number = self._bar.add_task(shown(self._job.label), total=1.0, figures="choosing parameters")
+            self._number = self._bar.add_task(shown(self._label), total=1.0, figures=self._words)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,4 +67,4 @@ class PartProgress:
             self._bar.update(self._number, completed=done / count, figures=text)
         elif now - self._spoke >= PAUSE:
             self._spoke = now
-            err(f"{self._job.label}, {text}")
+            err(f"{self._label}, {text}")

@@ -135,7 +135,7 @@ class PartsTask:
         for text in (*notes, *parts.choices.warnings):
             notices.add(text)
         cut = hashlib.sha256(f"{recipe} {parts.grid}".encode()).hexdigest()
-        with PartProgress(job, quiet=self.task.quiet) as progress:
+        with PartProgress(job.label, quiet=self.task.quiet) as progress:
             record = partial(self.task.sink.record, job, recipe)
             reports = parts.run(self.crew, cut, ready=record, progress=progress.update)
         pages = _pages(parts, reports, time.perf_counter() - began)

@@ -138,7 +138,7 @@ def windows_by(
     missing = [number for number in range(source.count) if number == 0 or not windows.part(number).exists()]
     course: tuple[History, Parameters] | None = None
     failures = []
-    with PartProgress(job, quiet=quiet, parts="images") as progress:
+    with PartProgress(job.label, quiet=quiet, parts="images") as progress:
         progress.update(source.count - len(missing), source.count)
         for number, ended in enumerate(crew.map(windows, missing, needs=lambda _: bytes_each, warm=windows.warm)):
             progress.update(source.count - len(missing) + number + 1, source.count)
