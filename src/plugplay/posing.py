@@ -233,10 +233,13 @@ def posed(
         )
     given = check_number(noise.sigma if isinstance(noise, ColouredNoise) else noise, "noise", minimum=0)
     if given * scale.noise_gain >= 1 and traits.observes != "projections":
-        low, high = scale.working
+        (low, high), width = scale.working, scale.high - scale.low
+        text = f"noise must be below the width of the image's range, {low:g} to {high:g}; got {given!r}"
+        if width == 1:
+            raise ValueError(f"{text}: it is a standard deviation in the same units")
         raise ValueError(
-            f"noise must be below the width of the image's range, {low:g} to {high:g}; got {given!r}. It is a standard "
-            "deviation on the scale that data_range sets, [0, 1] for integers: for 8-bit images write 5/255"
+            f"{text} on the scale from 0 (black, {scale.low:g}) to 1 (white, {scale.high:g}), which is "
+            f"{given * width:g} in the numbers of the image; if {given:g} is meant in those, write {given:g}/{width:g}"
         )
     return Posed(data_term, given * scale.noise_gain, noise if isinstance(noise, ColouredNoise) else given)
 

@@ -116,6 +116,11 @@ def test_doubtful_results_and_complaints_of_the_run(folder, monkeypatch):
     assert done.stderr.count("warning: a.png: the image is nearly constant") == 1
     assert "DOUBTFUL after 2 iterations" in done.stdout
     assert "converged" not in done.stdout
+    assert done.stdout.count("DOUBTFUL") == 1
+    single = CliRunner().invoke(app, ["denoise", str(folder / "a.png"), "-o", str(folder / "c.png"), *CHEAP[:2]])
+    assert single.stdout.count("DOUBTFUL") == 1
+    assert "denoised, " in single.stdout
+    assert "tol " not in single.stdout
     done = CliRunner().invoke(app, [*words, "--overwrite", "--json"])
     record = json.loads(done.stdout)
     assert (done.exit_code, record["doubtful"], record["pages"][0]["result"]) == (0, True, "DOUBTFUL")

@@ -87,6 +87,17 @@ def test_errors_of_parameters_name_the_option(run, tmp_path, noisy):
     done = run("denoise", "a.png", "-o", "b.png", "--denoiser", "tv", "--noise", "5", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("plugplay: a.png: --noise must be below the width of the image's range")
+    assert "on the scale from 0 (black, 0) to 1 (white, 255)" in done.stderr
+    assert done.stderr.rstrip().endswith("if 5 is meant in those, write 5/255")
+    io.write(tmp_path / "line.png", ImageFile.of(np.full((2, 40), 99, np.uint8)))
+    done = run("upscale", "line.png", "-o", "b.png", "-f", "2", cwd=tmp_path)
+    assert done.returncode == 1
+    assert (
+        "image of 2 x 40 pixels is too small to be enlarged by 2: along each axis at least 4 are needed" in done.stderr
+    )
+    assert "kernel" not in done.stderr
+    done = run("deblur", "line.png", "-o", "b.png", "-k", "box:5", "--boundary", "circular", cwd=tmp_path)
+    assert "larger than the image, of shape (2, 40): crop it" in done.stderr
 
 
 def test_a_contact_sheet(run, tmp_path, camera):

@@ -90,10 +90,12 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     low, high = outcome.data_range
     curve = pages[0].parameters["transfer"]
     light = "" if curve == "linear" else f", restored in linear light ({curve})"
+    ended = _ended(pages)
+    doubted = outcome.doubtful and not any(word in ended for word in ("DOUBTFUL", "DIVERGED"))  # said once
     lines = [
         f"{outcome.job.source_name} -> {outcome.job.target_name}",
         f"  {width} x {height}, {kind}, {outcome.dtype}{count}, black {low:g}, white {high:g}{light}",
-        f"  {_ended(pages)}, {sum(page.seconds for page in pages):.1f} s{' (DOUBTFUL)' * outcome.doubtful}",
+        f"  {ended}, {sum(page.seconds for page in pages):.1f} s{' (DOUBTFUL)' * doubted}",
     ]
     # A single denoising has nothing but its noise level.
     chosen = [key for key in pages[0].chosen if key == "noise" or not _is_single(pages)]
@@ -122,12 +124,16 @@ def _ended(pages: Sequence[PageFigures]) -> str:
 def _everything(page: PageFigures) -> list[str]:
     given = [key for key in page.parameters if key not in (*page.chosen, "chosen") and page.parameters[key] is not None]
     used = f"used: {', '.join(f'{key} {_text(page.parameters[key])}' for key in given)}"
-    return [used] if _is_single([page]) else [used, page.advice]
+    return [used] if _is_single([page]) and not page.doubtful else [used, page.advice]
 
 
 def _is_single(pages: Sequence[PageFigures]) -> bool:
-    """Tell whether all that was done is one call of the denoiser."""
-    return all(page.result == "FINISHED" and page.iterations == 1 for page in pages)
+    """Tell whether all that was done is one call of the denoiser, whatever came of it."""
+    return all(
+        page.iterations == 1
+        and (page.result == "FINISHED" or (page.parameters["max_iter"] == 1 and "max_iter" in page.chosen))
+        for page in pages
+    )
 
 
 def _quality(pages: Sequence[PageFigures]) -> str:

@@ -82,3 +82,14 @@ class SuperResolution(BlurModel):
         object.__setattr__(self, "offset", offset)
         object.__setattr__(self, "boundary", check_boundary(boundary))
         object.__setattr__(self, "mask", check_optional_mask(mask, spatial_ndim=self.kernel.ndim))
+
+    def _check_fits(self, shape: tuple[int, ...]) -> None:
+        taps = self.kernel.shape
+        if np.array_equal(self.kernel, bicubic(self.factor)) and any(n < taps[0] for n in shape):
+            least = -(-taps[0] // self.factor)  # of the small image; nobody has to know of a kernel that was not given
+            sizes = " x ".join(str(n // self.factor) for n in shape)
+            raise ValueError(
+                f"an image of {sizes} pixels is too small to be enlarged by {self.factor}: along each axis at least "
+                f"{least} are needed"
+            )
+        super()._check_fits(shape)
