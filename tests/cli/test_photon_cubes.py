@@ -139,3 +139,19 @@ def test_videos_are_windows_of_frames(light, tmp_path, run):
     assert "--window is 500" in done.stderr
     done = run("photon", tmp_path / "cube.npy", "-o", tmp_path / "v.tif", "--stride", 5)
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0, "no photon was counted in all 5 frames"), (1, "every jot fired in all 5 frames")]
+)
+def test_a_cube_that_says_nothing_is_doubtful(value, words, run, tmp_path):
+    cube = np.full((5, 32, 32), value, np.uint8)
+    np.save(tmp_path / "cube.npy", cube)
+    done = run("photon", "cube.npy", "-o", "out.png", "--json", "--strict", cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert words in done.stderr
+    assert json.loads(done.stdout)["doubtful"]
+    result = pp.single_photon(pp.io.photons.count_ones(cube), gain=1.0, denoiser="tv")
+    assert any(words in text for text in result.warnings)
+    cube[2, 5, 7] = 1 - value
+    assert pp.io.photons.count_ones(cube).doubts == ()

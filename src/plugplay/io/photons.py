@@ -151,15 +151,16 @@ def count_ones(
     if defects:
         found = find_defects(jots.ones, tries, works)
         works = works & found.works
+    ones, trials = _binned(np.where(works, jots.ones, 0), k), _binned(works.astype(np.int64) * tries, k)
     return PhotonCounts(
-        frozen(_binned(np.where(works, jots.ones, 0), k)),
-        frozen(_binned(works.astype(np.int64) * tries, k)),
+        frozen(ones),
+        frozen(trials),
         k,
         jots.frames,
         jots.exposures,
         int(np.count_nonzero(found.hot)),
         int(np.count_nonzero(found.dead)),
-        jots.doubts,
+        (*jots.doubts, *_says_nothing(ones, trials, jots.frames)),
         None if works.all() else frozen(works),
     )
 
@@ -212,6 +213,20 @@ def _binned(jots: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         raise ValueError(f"a frame of {height} x {width} jots is not divisible by the oversampling, {k}")
     binned: NDArray[np.int64] = jots.reshape(height // k, k, width // k, k).sum(axis=(1, 3))
     return binned
+
+
+def _says_nothing(ones: NDArray[np.int64], trials: NDArray[np.int64], frames: int) -> tuple[str, ...]:
+    """Return a sentence about a cube that is the same everywhere, from which no image can come, else nothing."""
+    total, most = int(ones.sum()), int(trials.sum())
+    if most == 0 or 0 < total < most:
+        return ()
+    used = "the only frame" if frames == 1 else f"all {frames} frames"
+    if total == 0:
+        return (f"no photon was counted in {used}, so the image is black: is it the right cube, with light on it?",)
+    return (
+        f"every jot fired in {used}, so the image is white: was there too much light for the gain and the threshold, "
+        "or are the bits another way round than was said?",
+    )
 
 
 def _checked_shape(value: object) -> tuple[int, int]:
