@@ -239,7 +239,7 @@ def posed(
             raise ValueError(f"{text}: it is a standard deviation in the same units")
         raise ValueError(
             f"{text} on the scale from 0 (black, {scale.low:g}) to 1 (white, {scale.high:g}), which is "
-            f"{given * width:g} in the numbers of the image; if {given:g} is meant in those, write {given:g}/{width:g}"
+            f"{given * width:g} in the units of the image; if {given:g} is meant in those, write {given:g}/{width:g}"
         )
     return Posed(data_term, given * scale.noise_gain, noise if isinstance(noise, ColouredNoise) else given)
 

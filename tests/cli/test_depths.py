@@ -44,7 +44,7 @@ def test_peaks_beyond_the_integers_keep_their_flux(ending, beads, tmp_path, run)
     assert flux(restored) == pytest.approx(flux(beads), rel=0.01)
     (text,) = warned(done)
     assert "beyond the 0 to 65535 of uint16" in text
-    assert "written as float32, in the numbers of the file" in text
+    assert "written as float32, in the units of the file" in text
     # Who asks for integers, or for a format that holds nothing else, is told what it costs.
     for words in (("-o", tmp_path / "int.tif", "--depth", "16"), ("-o", tmp_path / "int.png")):
         done = run("deblur", source, *words, "-k", "gaussian:2")
@@ -62,7 +62,7 @@ def test_peaks_in_python_and_in_stacks(beads, tmp_path, run):
     tifffile.imwrite(tmp_path / "stack.tif", np.stack([flat, beads]))
     result = pp.deblur(beads, "gaussian:2", denoiser="tv", noise=1e-4, max_iter=20)
     io.write(tmp_path / "beads.tif", io.ImageFile.of(beads))
-    with pytest.warns(io.ImageLossWarning, match="written as float32, in the numbers of the file"):
+    with pytest.warns(io.ImageLossWarning, match="written as float32, in the units of the file"):
         result.save(tmp_path / "out.tif", like=tmp_path / "beads.tif")
     written = io.read(tmp_path / "out.tif").pixels
     np.testing.assert_allclose(written, result.image * 65535.0, rtol=1e-6)

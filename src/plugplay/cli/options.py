@@ -127,7 +127,7 @@ class Common:
     depth: Annotated[
         Depth,
         typer.Option(
-            help="Depth of the written pixels. Floats of measurements are in the numbers of the file, those of "
+            help="Depth of the written pixels. Floats of measurements are in the units of the file, those of "
             "photographs are light on [0, 1].",
             rich_help_panel=_FILES,
         ),

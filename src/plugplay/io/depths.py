@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from plugplay.io.record import ImageFile
 
-__all__ = ["Floats", "Integers", "full_range", "in_numbers", "is_measured", "stored_as", "stored_pages"]
+__all__ = ["Floats", "Integers", "full_range", "in_units", "is_measured", "stored_as", "stored_pages"]
 
 # When integers become floats.
 Floats = Literal["never", "needed", "always"]
@@ -79,7 +79,7 @@ class Integers:
 
     def losing(self, image: NDArray[Any], page: NDArray[Any]) -> Integers:
         """Return the record with a restored image, on [0, 1], and the page that it is from."""
-        values = in_numbers(image, self.data_range)
+        values = in_units(image, self.data_range)
         clipped, furthest = self._beyond(values, page)
         return replace(
             self,
@@ -98,7 +98,7 @@ class Integers:
             what = f"the restored image spans {self.levels} levels of {self.dtype}, so few that rounding shows"
             lost = f"{what} as terraces"
         if kept:
-            return f"{what}: the pixels are written as float32, in the numbers of the file"
+            return f"{what}: the pixels are written as float32, in the units of the file"
         return f"{lost}; floats in a TIFF, FITS or NPY file would keep them"
 
     def _beyond(self, values: NDArray[np.float32], page: NDArray[Any]) -> tuple[int, float]:
@@ -152,7 +152,7 @@ def stored_pages(
     source : ImageFile
         The file.
     floats : {"never", "needed", "always"}
-        Whether integers become float32 in the numbers of the file: ``"needed"`` is for measurements that would be
+        Whether integers become float32 in the units of the file: ``"needed"`` is for measurements that would be
         clipped or get terraces. A warning says so, and what is lost otherwise.
     """
     dtype = source.pixels.dtype
@@ -169,14 +169,14 @@ def stored_pages(
             if floats == "needed" and integers.lose:
                 wide = True
                 stored = [page.astype(np.float32) for page in stored]
-        stored.append(in_numbers(image, source.data_range) if wide else stored_as(image, source.data_range, dtype))
+        stored.append(in_units(image, source.data_range) if wide else stored_as(image, source.data_range, dtype))
     if integers is not None and integers.lose:
         warnings.warn(ImageLossWarning(integers.told(kept=wide)), stacklevel=3)
     return np.stack(stored), wide
 
 
-def in_numbers(image: NDArray[Any], data_range: tuple[float, float]) -> NDArray[np.float32]:
-    """Return a restored image, on [0, 1], in the numbers of the file."""
+def in_units(image: NDArray[Any], data_range: tuple[float, float]) -> NDArray[np.float32]:
+    """Return a restored image, on [0, 1], in the units of the file."""
     low, high = data_range
     return (image.astype(np.float64) * (high - low) + low).astype(np.float32)
 

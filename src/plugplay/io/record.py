@@ -246,7 +246,7 @@ class ImageFile(Fingerprinted):
         offset : float, optional
             Where pixel 0 lies in the enlarged image: by default in the middle of those that take its place.
         floats : {"never", "needed", "always"}
-            Whether integers become float32, in the numbers of the file. ``"needed"``: if they are counts that were
+            Whether integers become float32, in the units of the file. ``"needed"``: if they are counts that were
             restored beyond what the integers hold, or span so few levels that rounding would show. A warning says so,
             and, with ``"never"``, what was lost.
         """

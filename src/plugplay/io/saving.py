@@ -29,7 +29,7 @@ def save_image(
     like : path or ImageFile, optional
         The file that was restored: depth, colour profile, resolution, coordinates and other metadata are taken from
         it. Counts that were restored beyond the integers of the file, or to few levels between which rounding would
-        show, become float32 where the format holds floats, in the numbers of the file; a warning says so. Without
+        show, become float32 where the format holds floats, in the units of the file; a warning says so. Without
         `like`, floats are written where the format holds them.
 
     Examples

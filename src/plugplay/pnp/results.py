@@ -188,7 +188,7 @@ class Result(Fingerprinted):
             Its ending chooses the format. The file appears when it is complete.
         like : path or ImageFile, optional
             Depth, colour profile, resolution, coordinates and other metadata are taken from it. Counts that were
-            restored beyond its integers become float32, in the numbers of the file, where the format holds floats.
+            restored beyond its integers become float32, in the units of the file, where the format holds floats.
             Without it, floats are written where the format holds them; where it does not, a warning says what was
             done.
         """

@@ -9,7 +9,7 @@ import numpy as np
 
 from plugplay.arrays.scale import nominal_range
 from plugplay.arrays.transfer import linearise
-from plugplay.io.depths import Integers, in_numbers, stored_as
+from plugplay.io.depths import Integers, in_units, stored_as
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ class Depth:
         """Return restored values as they are stored."""
         dtype = np.dtype(self.made)
         if dtype.kind == "f" and np.dtype(self.source).kind in "iu" and self.measured:
-            return in_numbers(image, self.data_range).astype(dtype)
+            return in_units(image, self.data_range).astype(dtype)
         light = image if self.undone == "linear" else linearise(image, self.undone)
         return stored_as(light, self.data_range, dtype)
 
