@@ -380,7 +380,7 @@ def prepare(
         parameters=posing.described(
             loop, problem, scale, squared=squared, model=model, given=wanted, transfer=transfer, tune=tune
         ),
-        warnings=posing.noticed(axes, scale, observed, traits, data_term) + found.reasons,
+        warnings=posing.noticed(axes, scale, observed, traits, data_term, described) + found.reasons,
         reshaping=reshaping or found.reshaping,
         _loop=loop,
         _data_term=data_term,

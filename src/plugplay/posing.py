@@ -25,6 +25,7 @@ from plugplay.noise.curve import estimate_curve, grows_with_signal
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
+from plugplay.noise.impulses import impulses
 from plugplay.noise.points import has_points
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
@@ -314,7 +315,9 @@ def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scal
     return sky, float(np.clip(spread / max(curve.gain, 1e-300), *TAUS)) if curve is not None else TAUS[1]
 
 
-def noticed(axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm) -> tuple[str, ...]:
+def noticed(
+    axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm, noise: object
+) -> tuple[str, ...]:
     """Return what a user should know about the choice of axes and range, about odd values, and about the mask."""
     observed = traits.observed
     notes = [] if observed is None else list(hardly_observed(observed))
@@ -334,6 +337,9 @@ def noticed(axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term
         notes.append(f"the data {fit}, so the denoiser sees {low:.6g} to {high:.6g} as black to white")
     if traits.observes == "intensities" and possible_range_of(data_term) is None:
         notes.extend(far_from_all_others(y, observed))
+        spread = noise.sigma if isinstance(noise, ColouredNoise) else noise
+        if traits.pointwise and observed is None and isinstance(spread, float):
+            notes.extend(impulses(y, spread * (scale.high - scale.low), traits.spatial_ndim))
     return tuple(notes)
 
 
