@@ -7,6 +7,7 @@ numbers. Measurements keep both, as floats; photographs end at white, as they ar
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -119,10 +120,10 @@ class Integers:
         """Return how many levels an image spans, if they are so few that rounding would show; else None."""
         sample = values.ravel()[:: max(1, values.size // MAX_SAMPLES)].astype(np.float64)
         first, last = np.quantile(sample, LEVEL_QUANTILES)
-        if last - first >= MIN_LEVELS:
+        if not MAX_ROUNDED < last - first < MIN_LEVELS:  # a constant has no terraces
             return None
         rounded = float(np.sqrt(np.mean(np.square(sample - np.rint(sample)))))
-        return int(last - first) + 1 if rounded > MAX_ROUNDED else None
+        return math.ceil(last - first) + 1 if rounded > MAX_ROUNDED else None
 
 
 def is_measured(image: ImageFile) -> bool:
