@@ -319,8 +319,8 @@ def prepare(
     observed = axes.to_inside(given, "y")
     traits = description.traits_of(model, observed, spatial_ndim=ndim)
     squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
-    likely = noise if squares else posing.noise_of_counts(observed, traits, noise, data_range, transfer)
-    scale = scale or posing.scale_of(observed, traits, data_range, likely, model, transfer)
+    likely, curve = (noise, transfer) if squares else posing.likely_noise(observed, traits, noise, data_range, transfer)
+    scale = scale or posing.scale_of(observed, traits, data_range, likely, model, curve)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed, frozen=True)
     problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
@@ -377,9 +377,7 @@ def prepare(
     )
     wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     plan = Plan(
-        parameters=posing.described(
-            loop, problem, scale, squared=squared, model=model, given=wanted, transfer=transfer, tune=tune
-        ),
+        parameters=posing.described(loop, problem, scale, squared=squared, model=model, given=wanted, tune=tune),
         warnings=posing.noticed(axes, scale, observed, traits, data_term, described) + found.reasons,
         reshaping=reshaping or found.reshaping,
         _loop=loop,

@@ -11,7 +11,7 @@ import numpy as np
 from plugplay.arrays.checks import FloatArray, check_number, check_same_shape
 from plugplay.arrays.masks import hardly_observed
 from plugplay.arrays.outliers import far_from_all_others
-from plugplay.arrays.scale import Scale
+from plugplay.arrays.scale import MAX_VALUE, Scale
 from plugplay.models.description import (
     entered,
     knows_photons,
@@ -21,7 +21,7 @@ from plugplay.models.description import (
 )
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
 from plugplay.noise.coloured import ColouredNoise
-from plugplay.noise.curve import estimate_curve, grows_with_signal
+from plugplay.noise.curve import estimate_curve, find_growing_noise, grows_with_signal
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
@@ -48,7 +48,7 @@ __all__ = [
     "checked_reference",
     "described",
     "first_guess",
-    "noise_of_counts",
+    "likely_noise",
     "noticed",
     "numbers_of",
     "posed",
@@ -68,25 +68,29 @@ PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
 TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
 
 
-def noise_of_counts(
+def likely_noise(
     y: NDArray[Any],
     traits: Traits,
     noise: float | PoissonGaussian | ColouredNoise | str | None,
     data_range: tuple[float, float] | None,
     transfer: str = "linear",
-) -> float | PoissonGaussian | ColouredNoise | str | None:
-    """Return `noise`, or that of photons if gray counts are to be denoised whose noise clearly grows with the signal.
+) -> tuple[float | PoissonGaussian | ColouredNoise | str | None, str]:
+    """Return `noise` and `transfer`, or those of photons if something is to be denoised whose noise clearly grows.
 
-    The noise is to be made uniform before anything else: the range of what is made of it is another.
+    It grows with the signal, in counts, or with light, whose curve made a photograph of it. The noise is to be made
+    uniform before anything else: the range of what is made of it is another.
     """
-    if not (noise is None or noise == "auto") or transfer != "linear" or y.ndim != traits.spatial_ndim:
-        return noise
+    told = not (noise is None or noise == "auto") or transfer != "linear"
+    if told or traits.observes != "intensities" or not _leaves_noise_alone(traits) or y.dtype.kind not in "iuf":
+        return noise, transfer
     nominal = Scale.nominal_of(y.dtype, data_range)
-    counts = nominal.integer and MAX_8_BIT < nominal.high - nominal.low <= MAX_16_BIT
-    if not counts or traits.observes != "intensities" or not _leaves_noise_alone(traits):
-        return noise
-    values = y.astype(np.float64)
-    return PoissonGaussian() if grows_with_signal(values, spatial_ndim=traits.spatial_ndim) else noise
+    if nominal.integer and nominal.high - nominal.low > MAX_16_BIT:
+        return noise, transfer
+    values = (y.astype(np.float64) - nominal.low) / (nominal.high - nominal.low)
+    if not np.abs(values).max(initial=0) <= MAX_VALUE:  # nor are those that are not finite
+        return noise, transfer
+    found = find_growing_noise(values, spatial_ndim=traits.spatial_ndim)
+    return (noise, transfer) if found is None else (PoissonGaussian(), found)
 
 
 def scale_of(
@@ -369,7 +373,6 @@ def described(
     squared: float,
     model: Model,
     given: Mapping[str, object],
-    transfer: str,
     tune: Literal["sure"] | None,
 ) -> Parameters:
     """Return the parameters of the loop as users know them, on the nominal scale; `given` is what they gave."""
@@ -384,7 +387,7 @@ def described(
         noise_uncertainty=None if problem.error is None else problem.error / scale.noise_gain,
         data_range=scale.nominal,
         working_range=scale.working,
-        transfer=transfer,
+        transfer=scale.transfer,
         chosen=automatic[problem.noise is None :],
         tune=tune,
     )

@@ -5,7 +5,9 @@ import pytest
 from skimage import data
 
 import plugplay as pp
-from plugplay.noise.curve import estimate_curve, grows_with_signal
+from plugplay.arrays.transfer import encode, linearise
+from plugplay.noise.curve import estimate_curve, find_growing_noise, grows_with_signal
+from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 
 
@@ -90,13 +92,92 @@ def test_denoising_photons_gains_over_treating_them_as_gaussian(camera):
     gain, read = 0.03, 0.01
     y = gain * rng.poisson(camera / gain) + read * rng.normal(size=camera.shape)
     options = {"denoiser": "tv", "reference": camera}
-    plain = pp.denoise(y, **options)
+    plain = pp.denoise(y, noise=estimate_noise(y).sigma, **options)
     known = pp.denoise(y, noise=PoissonGaussian(gain, read), **options)
     found = pp.denoise(y, noise=PoissonGaussian(), **options)
     assert pp.psnr(known.image, camera) > pp.psnr(plain.image, camera) + 0.3
     assert pp.psnr(found.image, camera) > pp.psnr(known.image, camera) - 0.5
     assert known.history.psnr[-1] == pytest.approx(pp.psnr(known.image, camera))
     assert known.parameters.noise == PoissonGaussian(gain, read)
+
+
+ROWS, COLUMNS = np.indices((128, 128))
+STEPS = {
+    "a dark disk": np.where(np.hypot(ROWS - 64, COLUMNS - 120) < 24, 0.1, 1.0),
+    "half dark": np.where(COLUMNS > 64, 0.02, 1.0),
+    "a dark strip": np.where(COLUMNS < 30, 0.02, 1.0),
+}
+
+
+def counts_of(scene, photons, rng):
+    """Return what a camera of gain 2, offset 100 and read-out noise 2 shows of a scene on a faint background."""
+    light = photons * scene + 1
+    return np.rint(2 * rng.poisson(light) + 100 + 2 * rng.normal(size=scene.shape)).clip(0)
+
+
+@pytest.mark.parametrize("photons", [8, 60])
+@pytest.mark.parametrize("name", STEPS)
+def test_dark_parts_of_bright_counts_do_not_tell_the_noise_of_all(name, photons):
+    y = counts_of(STEPS[name], photons, np.random.default_rng(30))
+    curve = estimate_curve(y)
+    assert curve.grows
+    assert curve.gain == pytest.approx(2, rel=0.15)
+    assert abs(curve.gain - 2) <= 3 * curve.gain_error
+    variance = 4 * (photons * STEPS[name] + 1) + 4
+    np.testing.assert_allclose(curve.variance(2 * (photons * STEPS[name] + 1) + 100), variance, rtol=0.3)
+    estimate = estimate_noise(y)
+    assert abs(estimate.sigma - np.sqrt(variance.mean())) <= 3 * estimate.uncertainty
+    assert estimate.uncertainty < 0.15 * estimate.sigma
+
+
+@pytest.mark.parametrize("flat_fielded", [False, True])
+def test_counts_are_denoised_as_photons_in_integers_and_in_floats(flat_fielded):
+    scene = STEPS["half dark"]
+    y = counts_of(scene, 60, np.random.default_rng(31))
+    if flat_fielded:
+        y = 100 + (y - 100) * np.linspace(0.98, 1.02, y.shape[1])
+    result = pp.denoise(y if flat_fielded else y.astype(np.uint16), denoiser="tv")
+    assert isinstance(result.parameters.noise, PoissonGaussian)
+    assert result.parameters.transfer == "linear"
+    image = result.image if flat_fielded else 65535 * result.image
+    assert pp.psnr((image - 102) / 120, scene) > pp.psnr((y - 102) / 120, scene) + 10
+
+
+def photograph(clean, rng):
+    """Return the 8 bits that a camera makes of a photograph if it counts a thousand photons at white."""
+    light = linearise(clean, "srgb")
+    noisy = light + np.sqrt(1e-3 * light + 5e-5) * rng.normal(size=light.shape)
+    return np.round(255 * np.clip(encode(np.clip(noisy, 0, 1), "srgb"), 0, 1)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_photon_noise_behind_a_curve_of_brightness_is_found(colour):
+    clean = data.rocket()[:192, :192] / 255
+    clean = clean if colour else clean.mean(axis=-1)
+    y = photograph(clean, np.random.default_rng(32))
+    found = pp.denoise(y, denoiser="tv")
+    assert (type(found.parameters.noise), found.parameters.transfer) == (PoissonGaussian, "srgb")
+    told = pp.denoise(y, denoiser="tv", transfer="srgb", noise=PoissonGaussian())
+    np.testing.assert_array_equal(found.image, told.image)
+    assert pp.psnr(found.image, clean) > pp.psnr(pp.denoise(y, denoiser="tv", noise=0.02).image, clean) + 1
+    assert pp.denoise(y, denoiser="tv", noise=0.02).parameters.transfer == "linear"
+
+
+@pytest.mark.parametrize("sigma", [0, 2, 5, 10, 20])
+@pytest.mark.parametrize("image", ["rocket", "moon", "astronaut", "page"])
+def test_uniform_noise_does_not_pass_for_growing(image, sigma):
+    clean = getattr(data, image)()[:192, :192] / 255
+    y = clean + sigma / 255 * np.random.default_rng(33).normal(size=clean.shape)
+    assert find_growing_noise(np.round(255 * np.clip(y, 0, 1)) / 255) is None
+    if sigma:
+        assert find_growing_noise(y) is None
+
+
+def test_no_unit_of_the_numbers_matters():
+    y = counts_of(STEPS["half dark"], 60, np.random.default_rng(34))
+    for unit in (1e-100, 1.0, 1e100):
+        assert find_growing_noise(unit * y) == "linear"
+        assert estimate_curve(unit * y).gain == pytest.approx(2 * unit, rel=0.15)
 
 
 def test_inpainting_photons(camera):

@@ -1,36 +1,48 @@
 r"""How the variance of the noise depends on the brightness, from one image.
 
-Photons give noise of variance :math:`g (x - o) + r^2`: gain g, black level (offset) o, read-out noise r. The blocks of
-an image are divided by brightness; in each part the quietest give a variance, and a line through these has the slope
-g and the value :math:`r^2 - g\,o` at zero. Texture only ever raises a variance, so the line follows the lower ones.
+Photons give noise of variance :math:`g (x - o) + r^2`: gain g, black level (offset) o, read-out noise r. Where an image
+shows white noise, at several brightnesses, a line through its variances has the slope g and the value
+:math:`r^2 - g\,o` at zero. Everything else is texture, which only ever raises a variance: it is an upper bound.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plugplay.arrays.checks import BoolArray, frozen
+from plugplay.arrays.checks import BoolArray
+from plugplay.arrays.transfer import linearise
 from plugplay.noise.blocks import Blocks, quantisation_step, take_blocks
-from plugplay.noise.quiet import HIGH, QuietHigh
+from plugplay.noise.brightness import Brightness, Variance, brightness_of
 from plugplay.noise.stacks import stacked
 
-__all__ = ["NoiseCurve", "curve_of_blocks", "estimate_curve", "grows_with_signal"]
+__all__ = ["NoiseCurve", "curve_of_blocks", "estimate_curve", "find_growing_noise", "grows_with_signal"]
 
-_MAX_BINS = 16
-_MIN_BLOCKS = 40  # in each bin
+_MIN_POINTS = 3
 _ROUNDS = 3
 _REFITS = 12
-_MAX_CLIPPED = 0.02
-_CLEAR_OF_CLIPPING = 3.0  # standard deviations
 _MIN_SIGNIFICANCE = 4.0
 _MIN_NEGATIVE = 3.0
-_MIN_CONTRAST = 1.6  # of the variance between dark and bright places
 _DARK = 0.002
-_SHARE = 0.04  # of quiet blocks
+# What a variance differs by from that of white noise where faint texture is left, relative to it.
+_MIN_ERROR = 0.06
+# Of a variance above the line, and of one below it, squared standard errors count up to so many.
+_MAX_ABOVE, _MAX_BELOW = 9.0, 100.0
+# Texture is above the line as a rule.
+_TEXTURE, _MAX_TEXTURE = 0.1, 0.3
+_MAX_CANDIDATES = 64
+_PHOTOGRAPHS = "srgb"
+_MIN_STEPS = 1.0  # of the numbers
+_STEP = 1e-3  # over which the slope of a transfer curve is measured
+# By how much, in squared standard errors, a line must fit better than a constant; and, in numbers and in light, how
+# much of what the constant leaves may be left, and how much the variance must differ between dark and bright places.
+# Chosen on the images that benchmarks/noise.py marks "fit".
+_MIN_EVIDENCE = 30.0
+_MAX_LEFT, _MIN_CONTRAST = 0.33, 1.6
+_MAX_LEFT_IN_LIGHT, _MIN_CONTRAST_IN_LIGHT = 0.45, 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +59,8 @@ class NoiseCurve:
         The brightness of the darkest places.
     levels, variances : arrays
         What the line was fitted to.
+    grows : bool
+        Whether the noise depends on the signal so clearly that one level does not describe it.
     """
 
     gain: float
@@ -56,6 +70,7 @@ class NoiseCurve:
     dark: float
     levels: NDArray[np.float64]
     variances: NDArray[np.float64]
+    grows: bool
 
     @property
     def offset(self) -> float:
@@ -69,12 +84,6 @@ class NoiseCurve:
     def read(self) -> float:
         """Standard deviation of the read-out noise."""
         return math.sqrt(max(0.0, self.constant + self.gain * self.offset))
-
-    @property
-    def grows(self) -> bool:
-        """Whether the noise depends on the signal so clearly that one level does not describe it."""
-        low, high = self.variance(np.quantile(self.levels, [0.05, 0.95]))
-        return self.gain > _MIN_SIGNIFICANCE * self.gain_error and bool(high > _MIN_CONTRAST * low)
 
     def variance(self, level: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance at some brightness, above 0."""
@@ -121,75 +130,156 @@ def grows_with_signal(y: ArrayLike, *, mask: BoolArray | None = None, spatial_nd
     return curve is not None and curve.grows
 
 
+def find_growing_noise(y: ArrayLike, *, spatial_ndim: int = 2) -> str | None:
+    """Return the transfer curve behind which the noise grows with the light, ``"linear"`` or ``"srgb"``, if it does.
+
+    A curve such as sRGB's makes noise that grows with the light fall with the numbers. Photographs are on [0, 1]: other
+    numbers are proportional to light.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plugplay.arrays.transfer import encode
+    >>> rng, ramp = np.random.default_rng(0), np.linspace(0.02, 0.9, 256) * np.ones((256, 1))
+    >>> light = rng.poisson(1000 * ramp) / 1000
+    >>> find_growing_noise(light), find_growing_noise(encode(light, "srgb")), find_growing_noise(rng.normal(ramp, 0.05))
+    ('linear', 'srgb', None)
+    """
+    stack, observed = stacked(y, None, spatial_ndim)
+    blocks = take_blocks(stack, observed, step=quantisation_step(stack, observed))
+    # What a JPEG file rounded away is another part of the noise at every brightness.
+    if blocks is None or blocks.gridded:
+        return None
+    curve = curve_of_blocks(blocks)
+    if curve is not None and curve.grows:
+        return "linear"
+    photograph = spatial_ndim == 2 and blocks.means.min() >= 0 and blocks.means.max() <= 1
+    return _PHOTOGRAPHS if photograph and _grows_in_light(blocks, _PHOTOGRAPHS) else None
+
+
+def _grows_in_light(blocks: Blocks, transfer: str) -> bool:
+    evident, variance = False, None
+    for _ in range(_ROUNDS):
+        seen = brightness_of(blocks, variance)
+        if seen.levels.size < _MIN_POINTS:
+            return False
+        line = _fit(seen, _light_design(seen.levels, transfer), in_light=True)
+        evident, variance = line.is_evident, _variance_of_light(line, seen, transfer)
+        # Numbers hardly tell rounding from noise of a step.
+        evident = evident and float(np.median(seen.variances[seen.white])) > _MIN_STEPS**2 * blocks.step**2
+    return evident
+
+
 def curve_of_blocks(blocks: Blocks) -> NoiseCurve | None:
     """Fit the line to the blocks of an image, all channels together; None if there are too few."""
     curve = None
-    quiet = [QuietHigh.of(blocks.coefficients[:, c]) for c in range(blocks.means.shape[1])]
+    dark = float(np.quantile(blocks.means, _DARK))
     for _ in range(_ROUNDS):  # again without what the first fit shows to be too close to clipping
-        levels, variances, weights = _points(blocks, quiet, curve)
-        if levels.size < 3:
+        seen = brightness_of(blocks, None if curve is None else curve.variance)
+        if seen.levels.size < _MIN_POINTS:
             return curve
-        curve = _fit(levels, variances, weights, float(np.quantile(blocks.means, _DARK)))
+        curve = _curve(seen, dark)
     return curve
 
 
-def _points(
-    blocks: Blocks, quiet: list[QuietHigh], curve: NoiseCurve | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return brightness, variance and the relative error of that for each bin of each channel."""
-    points = []
-    for c in range(blocks.means.shape[1]):
-        mean = blocks.means[:, c]
-        clear = blocks.clipped[:, c] <= _MAX_CLIPPED
-        if curve is not None:
-            margin = _CLEAR_OF_CLIPPING * np.sqrt(curve.variance(mean))
-            # Photons end at 0 by themselves: there a mean close to the least value is no sign of clipping.
-            dark = (mean - blocks.low[c] > margin) | (blocks.clipped[:, c] == 0)
-            clear = dark & (blocks.high[c] - mean > margin) & (blocks.clipped[:, c] < 0.2)
-        clearly = np.flatnonzero(clear)
-        bins = min(_MAX_BINS, clearly.size // _MIN_BLOCKS)
-        for order in np.array_split(np.argsort(mean[clearly], kind="stable"), bins) if bins else []:
-            part = clearly[order]
-            level, uneven = float(mean[part].mean()), np.ones(part.size)
-            if curve is not None:  # inside a bin, too, dark places must not count as quiet
-                uneven = curve.variance(mean[part]) / curve.variance(np.array(level))
-            power, number = quiet[c].power(part, uneven, share=_SHARE)
-            chosen = max(1.0, number * min(1.0, 2 * blocks.distinct)) * np.count_nonzero(HIGH)
-            points.append((level, power, math.sqrt(2 / chosen)))
-    found = np.array(points).reshape(-1, 3)
-    found = found[found[:, 1] > 0]
-    return found[:, 0], found[:, 1], found[:, 2]
-
-
-def _fit(
-    levels: NDArray[np.float64], variances: NDArray[np.float64], errors: NDArray[np.float64], dark: float
-) -> NoiseCurve:
-    """Fit a line with a slope >= 0, reweighted towards the lower points: texture only ever adds."""
-    centre = float(np.average(levels))
-    design = np.stack([levels - centre, np.ones_like(levels)], axis=1)
-    model = np.full_like(variances, float(np.quantile(variances, 0.3)))
-    line, covariance = np.zeros(2), np.eye(2)
-    for _ in range(_REFITS):
-        # The error of a variance is proportional to it: to the model's, because the data's own would favour low ones.
-        sizes = np.maximum(errors, 0.03) * np.maximum(model, 0.05 * float(np.median(model)))
-        excess = (variances - model) / sizes
-        weight = np.where(excess > 1, 1 / np.square(np.maximum(excess, 1)), 1.0) / np.square(sizes)
-        normal = design.T @ (weight[:, None] * design)
-        covariance = np.linalg.pinv(normal)
-        line = covariance @ (design.T @ (weight * variances))
-        if line[0] < 0:
-            line = np.array([0.0, float(np.average(variances, weights=weight))])
-        model = np.maximum(design @ line, 0.05 * float(np.min(variances)))
-    residual = (variances - model) * np.sqrt(weight)
-    scatter = max(1.0, float(np.sum(np.square(residual))) / max(1, levels.size - 2))
-    errors_of_line = np.sqrt(np.diag(covariance) * scatter)
-    constant_error = math.hypot(float(errors_of_line[1]), centre * float(errors_of_line[0]))
+def _curve(seen: Brightness, dark: float) -> NoiseCurve:
+    centre = float(np.average(seen.levels))
+    design = np.stack([seen.levels - centre, np.ones_like(seen.levels)], axis=1)
+    line = _fit(seen, design)
+    slope, height = line.coefficients
+    slope_error, height_error = line.errors
     return NoiseCurve(
-        float(line[0]),
-        float(errors_of_line[0]),
-        float(line[1] - line[0] * centre),
-        constant_error,
+        float(slope),
+        slope_error,
+        float(height - slope * centre),
+        math.hypot(height_error, centre * slope_error),
         dark,
-        frozen(levels),
-        frozen(variances),
+        seen.levels,
+        seen.variances,
+        line.is_evident and bool(slope > _MIN_SIGNIFICANCE * slope_error),
     )
+
+
+def _light_design(levels: NDArray[np.float64], transfer: str) -> NDArray[np.float64]:
+    """Return the variance in numbers of photon noise, and of uniform noise, in light."""
+    low, high = np.maximum(np.clip(levels, 0, 1) - _STEP, 0), np.clip(levels, 0, 1) + _STEP
+    slopes = (linearise(high, transfer) - linearise(low, transfer)) / (high - low)
+    light = linearise(np.clip(levels, 0, 1), transfer)
+    return np.asarray(np.stack([light, np.ones_like(light)], axis=-1) / np.square(slopes)[..., None])
+
+
+def _variance_of_light(line: _Line, seen: Brightness, transfer: str) -> Variance:
+    least = 0.1 * float(seen.variances.min())
+    return lambda levels: np.asarray(np.maximum(_light_design(levels, transfer) @ line.coefficients, least))
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """What was fitted: the variances are ``design @ coefficients``; errors are standard errors."""
+
+    coefficients: NDArray[np.float64]
+    errors: tuple[float, float]
+    is_evident: bool
+
+
+def _fit(seen: Brightness, design: NDArray[np.float64], *, in_light: bool = False) -> _Line:
+    """Fit two coefficients, of which the first is not negative, in light none.
+
+    Lines through all pairs of variances are tried, and the best is refined: refining any other line may end among a few
+    dark places and take all bright ones for texture, or the other way round.
+    """
+    # In units that keep squares of squares within what floats can hold.
+    units, unit = np.maximum(np.abs(design).max(axis=0), 1e-300), float(np.median(seen.variances))
+    design, seen = design / units, replace(seen, variances=seen.variances / unit)
+    sizes = np.hypot(seen.errors, _MIN_ERROR)
+    lines = _candidates(seen, design, in_light=in_light)
+    losses = np.array([_loss(design @ line, seen, sizes) for line in lines])
+    line = lines[int(losses.argmin())]
+    least = 0.05 * float(seen.variances.min())
+    covariance, weight = np.eye(2), np.ones_like(sizes)
+    for _ in range(_REFITS):
+        model = np.maximum(design @ line, least)
+        # The error of a variance is proportional to it: to the model's, because the data's own would favour low ones.
+        excess = (seen.variances - model) / (sizes * model)
+        weight = np.where(seen.white, 1.0, _TEXTURE) / np.square(np.maximum(excess, 1) * sizes * model)
+        covariance = np.linalg.pinv(design.T @ (weight[:, None] * design))
+        line = covariance @ (design.T @ (weight * seen.variances))
+        for k in range(2 if in_light else 1):
+            if line[k] < 0:
+                rest = design[:, 1 - k]
+                line = np.zeros(2)
+                line[1 - k] = np.sum(weight * rest * seen.variances) / np.sum(weight * np.square(rest))
+    model = np.maximum(design @ line, least)
+    scatter = max(1.0, float(np.sum(weight * np.square(seen.variances - model))) / max(1, sizes.size - 2))
+    errors = np.sqrt(np.diag(covariance) * scatter) * unit / units
+    left = min(_loss(model, seen, sizes), float(losses.min()))
+    uniform = min(_loss(np.full_like(sizes, variance), seen, sizes) for variance in seen.variances)
+    told = model[seen.white]
+    most_left, contrast = (_MAX_LEFT_IN_LIGHT, _MIN_CONTRAST_IN_LIGHT) if in_light else (_MAX_LEFT, _MIN_CONTRAST)
+    evident = uniform - left > _MIN_EVIDENCE and left < most_left * uniform
+    evident = evident and told.size >= _MIN_POINTS and told.max() > contrast * told.min()
+    return _Line(line * unit / units, (float(errors[0]), float(errors[1])), bool(evident))
+
+
+def _candidates(seen: Brightness, design: NDArray[np.float64], *, in_light: bool) -> NDArray[np.float64]:
+    """Return the lines through pairs of variances, and uniform ones."""
+    chosen = np.unique(np.linspace(0, seen.levels.size - 1, min(_MAX_CANDIDATES, seen.levels.size)).astype(int))
+    first, second = np.triu_indices(chosen.size, 1)
+    pairs = np.stack([chosen[first], chosen[second]], axis=1)
+    matrices, values = design[pairs], seen.variances[pairs]
+    determinant = np.linalg.det(matrices)
+    solvable = np.abs(determinant) > 1e-9 * np.abs(matrices).max(axis=(1, 2)) ** 2
+    lines = np.linalg.solve(matrices[solvable], values[solvable][..., None])[..., 0]
+    rising = lines[(lines >= 0).all(axis=1) if in_light else lines[:, 0] >= 0]
+    flat = np.stack([np.zeros(chosen.size), seen.variances[chosen] / np.abs(design[chosen, 1])], axis=1)
+    return np.concatenate([rising, flat])
+
+
+def _loss(model: NDArray[np.float64], seen: Brightness, sizes: NDArray[np.float64]) -> float:
+    """Return how badly variances fit, in squared standard errors; texture is an upper bound."""
+    if model.min() <= 0:
+        return math.inf
+    distance = np.log(seen.variances / model) / sizes
+    above, below = np.square(np.maximum(distance, 0)), np.square(np.minimum(distance, 0))
+    above = np.where(seen.white, np.minimum(above, _MAX_ABOVE), np.minimum(_TEXTURE * above, _MAX_TEXTURE))
+    return float(np.sum(above + np.minimum(below, _MAX_BELOW)))

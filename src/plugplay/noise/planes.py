@@ -87,12 +87,15 @@ def measure_planes(blocks: Blocks) -> Measured | None:
     curve = curve_of_blocks(blocks)
     if plain is None or curve is None or not curve.grows:
         return plain
-    # Noise that grows with the signal is brought to its mean level, lest dark places count as quiet. Texture that
-    # grows with the brightness looks alike; but then the quietest blocks agree better as they are.
+    # Noise that grows with the signal is brought to its mean level, lest dark places count as quiet.
     uneven = curve.variance(blocks.means)
     levelled = _rounds(blocks, uneven / uneven.mean(), file)
     if levelled is None:
         return plain
+    if not blocks.gridded:
+        return replace(levelled, grows=True, doubt=_GROWTH_DOUBT)
+    # What rounding leaves of texture that grows with the brightness looks alike; but then the quietest blocks agree
+    # better as they are.
     (as_is, error), (level, less) = (_of_planes(measured.telling) for measured in (plain, levelled))
     if less >= error:
         return plain

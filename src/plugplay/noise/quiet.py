@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from plugplay.noise.blocks import FREQUENCY, SIDE
 from plugplay.noise.compression import Rounding
 
-__all__ = ["HIGH", "SHARES", "Plane", "Quiet", "QuietHigh", "growth", "judge", "quiet_power"]
+__all__ = ["BLACK", "HIGH", "MIDDLE", "SHARES", "Plane", "Quiet", "growth", "judge", "quiet_power"]
 
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 _TYPICAL = 2  # the share whose median is kept
 _MIN_BLOCKS = 32
-_BLACK = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() % 2 == 0
+BLACK = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() % 2 == 0
 DC = FREQUENCY == 0
 LOWEST = FREQUENCY < 0.25
 LOW = (FREQUENCY >= 0.25) & (FREQUENCY < 0.5)
@@ -79,10 +79,10 @@ def quiet_power(coefficients: NDArray[np.float64], distinct: float, rounding: Ro
     count = len(coefficients)
     chosen = np.array([min(count, max(int(share * count), _MIN_BLOCKS)) for share in SHARES])
     # Black before white: slices instead of copies.
-    power = np.square(coefficients[:, :, np.argsort(~_BLACK, kind="stable")])
-    halves = (slice(0, _BLACK.sum()), slice(_BLACK.sum(), None))
+    power = np.square(coefficients[:, :, np.argsort(~BLACK, kind="stable")])
+    halves = (slice(0, BLACK.sum()), slice(BLACK.sum(), None))
     mean, median = np.zeros((2, len(SHARES), *power.shape[1:]))
-    for seen, measured, target in ((halves[0], halves[1], ~_BLACK), (halves[1], halves[0], _BLACK)):
+    for seen, measured, target in ((halves[0], halves[1], ~BLACK), (halves[1], halves[0], BLACK)):
         # Planes count in proportion to their own quiet power, lest the noisiest alone decides what is quiet. The mean
         # of a block was taken out, so its first coefficient adds nothing.
         size = power[:, :, seen].sum(axis=2)
@@ -97,53 +97,6 @@ def quiet_power(coefficients: NDArray[np.float64], distinct: float, rounding: Ro
         mean, *numbers = rounding.undone(mean, chosen)
         telling, bounding = (number[:, :, HIGH].sum(axis=2) for number in numbers)
     return Quiet(mean, median[_TYPICAL], chosen, telling, bounding, distinct)
-
-
-@dataclass(frozen=True, eq=False)
-class QuietHigh:
-    """The high frequencies of the quietest blocks alone, for parts of one image that are measured again and again.
-
-    Attributes
-    ----------
-    whole : array of shape (2, N)
-        The power of each block in its black and in its white coefficients.
-    high : array of shape (2, N)
-        The same of those with a high frequency.
-    """
-
-    whole: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, coefficients: NDArray[np.float64]) -> QuietHigh:
-        """Measure blocks whose coefficients are an array of shape (N, 64).
-
-        Examples
-        --------
-        >>> noise = np.random.default_rng(0).normal(0, 2, (4000, 64))
-        >>> power, chosen = QuietHigh.of(noise).power(np.arange(4000), np.ones(4000), share=0.04)
-        >>> round(power, 1), chosen
-        (4.1, 160)
-        """
-        power = np.square(coefficients)
-
-        def sums(*masks: NDArray[np.bool_]) -> NDArray[np.float64]:
-            # Not by BLAS, whose threads wait for each other where other programs keep the cores busy.
-            return np.stack([np.einsum("nc,c->n", power, mask.astype(np.float64)) for mask in masks])
-
-        return cls(sums(_BLACK, ~_BLACK), sums(_BLACK & HIGH, ~_BLACK & HIGH))
-
-    def power(self, part: NDArray[np.intp], uneven: NDArray[np.float64], *, share: float) -> tuple[float, int]:
-        """Return the mean square of a coefficient in the quietest blocks of a part, and how many these are.
-
-        `uneven` holds the variance of the noise in the blocks of the part, relative to any level.
-        """
-        chosen = min(part.size, max(int(share * part.size), _MIN_BLOCKS))
-        total = 0.0
-        for seen, measured in ((0, 1), (1, 0)):
-            order = np.argsort(self.whole[seen, part] / uneven, kind="stable")[:chosen]
-            total += float(np.sum(self.high[measured, part[order]] / uneven[order]))
-        return total / (chosen * int(np.count_nonzero(HIGH))), chosen
 
 
 @dataclass(frozen=True, eq=False)
