@@ -29,6 +29,7 @@ from plugplay.pnp.mixed import Mixed
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
 from plugplay.tuning.accuracy import step_residual
+from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.doubts import doubts
 from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import REHEARSED, Rehearsal
@@ -319,7 +320,7 @@ def prepare(
     observed = axes.to_inside(given, "y")
     traits = description.traits_of(model, observed, spatial_ndim=ndim)
     squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
-    likely, curve = (noise, transfer) if squares else posing.likely_noise(observed, traits, noise, data_range, transfer)
+    likely, curve = likely_noise(observed, traits, noise, data_range, transfer, squares=squares)
     scale = scale or posing.scale_of(observed, traits, data_range, likely, model, curve)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed, frozen=True)
@@ -378,7 +379,7 @@ def prepare(
     wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     plan = Plan(
         parameters=posing.described(loop, problem, scale, squared=squared, model=model, given=wanted, tune=tune),
-        warnings=posing.noticed(axes, scale, observed, traits, data_term, described) + found.reasons,
+        warnings=posing.noticed(axes, scale, observed, traits, data_term, problem, transfer) + found.reasons,
         reshaping=reshaping or found.reshaping,
         _loop=loop,
         _data_term=data_term,

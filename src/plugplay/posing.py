@@ -11,7 +11,7 @@ import numpy as np
 from plugplay.arrays.checks import FloatArray, check_number, check_same_shape
 from plugplay.arrays.masks import hardly_observed
 from plugplay.arrays.outliers import far_from_all_others
-from plugplay.arrays.scale import MAX_VALUE, Scale
+from plugplay.arrays.scale import Scale
 from plugplay.models.description import (
     entered,
     knows_photons,
@@ -21,7 +21,7 @@ from plugplay.models.description import (
 )
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
 from plugplay.noise.coloured import ColouredNoise
-from plugplay.noise.curve import estimate_curve, find_growing_noise, grows_with_signal
+from plugplay.noise.curve import estimate_curve
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
@@ -29,6 +29,7 @@ from plugplay.noise.impulses import impulses
 from plugplay.noise.points import has_points
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
+from plugplay.tuning import counting
 from plugplay.tuning.decimation import noise_behind, noise_found, unaliased
 from plugplay.tuning.spectra import taps_of
 
@@ -48,7 +49,6 @@ __all__ = [
     "checked_reference",
     "described",
     "first_guess",
-    "likely_noise",
     "noticed",
     "numbers_of",
     "posed",
@@ -57,7 +57,6 @@ __all__ = [
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
-MAX_8_BIT, MAX_16_BIT = 255, 65535
 # Star fields: pairs of how far the brightest pixels are above the sky, in units of its noise, and which share of the
 # image is sky. If the user says that the noise is that of photons, less of a contrast will do. Still less will do
 # if what stands out are points (`plugplay.noise.points`).
@@ -66,31 +65,6 @@ PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
 # Where the photons of a star add as much noise as the sky has, in units of it: tau = s / gain. Estimates are believed
 # within limits; what errs, errs on the side of more noise in stars, which they can bear.
 TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
-
-
-def likely_noise(
-    y: NDArray[Any],
-    traits: Traits,
-    noise: float | PoissonGaussian | ColouredNoise | str | None,
-    data_range: tuple[float, float] | None,
-    transfer: str = "linear",
-) -> tuple[float | PoissonGaussian | ColouredNoise | str | None, str]:
-    """Return `noise` and `transfer`, or those of photons if something is to be denoised whose noise clearly grows.
-
-    It grows with the signal, in counts, or with light, whose curve made a photograph of it. The noise is to be made
-    uniform before anything else: the range of what is made of it is another.
-    """
-    told = not (noise is None or noise == "auto") or transfer != "linear"
-    if told or traits.observes != "intensities" or not _leaves_noise_alone(traits) or y.dtype.kind not in "iuf":
-        return noise, transfer
-    nominal = Scale.nominal_of(y.dtype, data_range)
-    if nominal.integer and nominal.high - nominal.low > MAX_16_BIT:
-        return noise, transfer
-    values = (y.astype(np.float64) - nominal.low) / (nominal.high - nominal.low)
-    if not np.abs(values).max(initial=0) <= MAX_VALUE:  # nor are those that are not finite
-        return noise, transfer
-    found = find_growing_noise(values, spatial_ndim=traits.spatial_ndim)
-    return (noise, transfer) if found is None else (PoissonGaussian(), found)
 
 
 def scale_of(
@@ -128,7 +102,7 @@ def scale_of(
     movable = gain is not None and abs(gain - 1) <= _KEEPS_CONSTANTS
     scale = Scale.of(observed, data_range, observed=traits.observed, movable=movable)
     # Noise that hides the few levels by which an 8-bit image varies need not have been given on a wrong scale.
-    few_levels = scale.integer and scale.high - scale.low <= MAX_8_BIT
+    few_levels = scale.integer and scale.high - scale.low <= counting.MAX_8_BIT
     hidden = few_levels and isinstance(noise, int | float) and noise * scale.gain >= 1
     return Scale.nominal_of(observed.dtype, data_range) if hidden else scale
 
@@ -149,6 +123,8 @@ class Posed:
         The standard error of the level, on the working scale, if it was estimated.
     margin : float
         By how much the noise may well be above the level.
+    notes : tuple of str
+        What a user should know about the noise.
     """
 
     data_term: DataTerm
@@ -156,6 +132,7 @@ class Posed:
     noise: float | PoissonGaussian | ColouredNoise | None
     error: float | None = None
     margin: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def spectrum(self) -> NDArray[np.float64] | None:
@@ -193,7 +170,7 @@ def posed(
         in_stars = in_stars.moved(1 / scale.gain, -scale.offset / scale.gain)
         told = noise.offset if isinstance(noise, PoissonGaussian) else 0.0
         return Posed(stars, stars.noise, in_stars.with_offset(told) if told else in_stars)
-    if (noise is None or noise == "auto") and not squares and _is_of_photons(y, model, traits, scale):
+    if (noise is None or noise == "auto") and not squares and counting.is_of_photons(y, model, traits, scale):
         noise = PoissonGaussian()
     if isinstance(noise, PoissonGaussian):
         if not traits.pointwise and not knows_photons(model):
@@ -230,8 +207,9 @@ def posed(
             nominal if found.coloured is None else ColouredNoise(nominal, found.coloured.spectrum),
             found.uncertainty * scale.slope,
             found.margin * scale.slope,
+            counting.grows_untold(y, model, traits, scale),
         )
-    if isinstance(noise, ColouredNoise) and not _leaves_noise_alone(traits):
+    if isinstance(noise, ColouredNoise) and not counting.leaves_noise_alone(traits):
         raise ValueError(
             f"noise=ColouredNoise(...) is for denoising, but {type(model).__name__} changes the colour of the noise; "
             "give its standard deviation as a number"
@@ -252,7 +230,9 @@ def posed(
 def _found(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> FoundNoise:
     """Find the noise that was not given."""
     numbers = numbers_of(y, scale)
-    coloured = find_coloured_noise(numbers) if _leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
+    coloured = (
+        find_coloured_noise(numbers) if counting.leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
+    )
     found = coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
     about = model if scale.transfer == "linear" else None
     return noise_found(numbers, traits, found, about)  # `noise_behind` knows how uncertain that is
@@ -263,30 +243,13 @@ def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:
     return y if scale.transfer == "linear" else scale.to_nominal(y)
 
 
-def _leaves_noise_alone(traits: Traits) -> bool:
-    """Tell whether the denoiser sees the noise as it is in the data."""
-    return traits.pointwise and traits.leaves == "white" and traits.unknowns_per_sample == 1
-
-
-def _is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
-    """Tell whether these are counts whose noise clearly grows with the signal.
-
-    Counts are integers of 16 bits: in 8 bits a curve for the eye was applied. Decimated images are left out, as folded
-    detail passes for noise, and more so where it is bright.
-    """
-    counts = scale.integer and MAX_8_BIT < scale.high - scale.low <= MAX_16_BIT and traits.observes == "intensities"
-    if not counts or traits.decimation > 1 or not knows_photons(model):
-        return False
-    return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-
-
 def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> tuple[Sky, float] | None:
     """Return the sky of a star field, and tau (see `plugplay.models.likelihoods.stretched`); None if it is no such.
 
     Stars are far above a sky that is most of the image, in numbers that are proportional to light: what fills its
     range, or is stored in 8 bits, is a photograph.
     """
-    photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == MAX_8_BIT
+    photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == counting.MAX_8_BIT
     if photograph or traits.spatial_ndim != 2:
         return None
     if traits.observes != "intensities" or traits.decimation > 1 or not knows_photons(model):
@@ -320,15 +283,23 @@ def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scal
 
 
 def noticed(
-    axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm, noise: object
+    axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm, problem: Posed, transfer: str
 ) -> tuple[str, ...]:
-    """Return what a user should know about the choice of axes and range, about odd values, and about the mask."""
+    """Return what a user should know about axes, range and noise, about odd values, and about the mask.
+
+    `transfer` is the curve that was given.
+    """
     observed = traits.observed
     notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
         notes.append(
             f"the last axis of y, whose shape is {y.shape}, was taken to be colour; pass channel_axis=-1 to confirm "
             "this, or spatial_ndim=3 if y is a volume"
+        )
+    if scale.transfer != transfer:
+        notes.append(
+            f"the noise is that of photons behind the {scale.transfer} curve, stronger where it is dark, and was "
+            f"removed from light, as transfer={scale.transfer!r} does; a number for noise switches that off"
         )
     if possible_range_of(data_term) is not None:
         notes.append(
@@ -341,10 +312,10 @@ def noticed(
         notes.append(f"the data {fit}, so the denoiser sees {low:.6g} to {high:.6g} as black to white")
     if traits.observes == "intensities" and possible_range_of(data_term) is None:
         notes.extend(far_from_all_others(y, observed))
-        spread = noise.sigma if isinstance(noise, ColouredNoise) else noise
+        spread = problem.noise.sigma if isinstance(problem.noise, ColouredNoise) else problem.noise
         if traits.pointwise and observed is None and isinstance(spread, float):
             notes.extend(impulses(y, spread * (scale.high - scale.low), traits.spatial_ndim))
-    return tuple(notes)
+    return (*notes, *problem.notes)
 
 
 def first_guess(

@@ -1,0 +1,83 @@
+"""Whether data are counts of photons, or a photograph of them, if nobody says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray
+from plugplay.arrays.scale import MAX_VALUE, Scale
+from plugplay.models.description import knows_photons
+from plugplay.noise.curve import find_growing_noise, grows_with_signal
+from plugplay.noise.growing import PoissonGaussian
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.models.base import Model
+    from plugplay.noise.coloured import ColouredNoise
+    from plugplay.traits import Traits
+
+__all__ = ["MAX_8_BIT", "grows_untold", "is_of_photons", "leaves_noise_alone", "likely_noise"]
+
+MAX_8_BIT, MAX_16_BIT = 255, 65535
+
+
+def likely_noise(
+    y: NDArray[Any],
+    traits: Traits,
+    noise: float | PoissonGaussian | ColouredNoise | str | None,
+    data_range: tuple[float, float] | None,
+    transfer: str = "linear",
+    *,
+    squares: bool = False,
+) -> tuple[float | PoissonGaussian | ColouredNoise | str | None, str]:
+    """Return `noise` and `transfer`, or those of photons if something is to be denoised whose noise clearly grows.
+
+    It grows with the signal, in counts, or with light, whose curve made a photograph of it. The noise is to be made
+    uniform before anything else: the range of what is made of it is another. With `squares`, f is to be a square.
+    """
+    told = squares or not (noise is None or noise == "auto") or transfer != "linear"
+    if told or traits.observes != "intensities" or not leaves_noise_alone(traits) or y.dtype.kind not in "iuf":
+        return noise, transfer
+    nominal = Scale.nominal_of(y.dtype, data_range)
+    if nominal.integer and nominal.high - nominal.low > MAX_16_BIT:
+        return noise, transfer
+    values = (y.astype(np.float64) - nominal.low) / (nominal.high - nominal.low)
+    if not np.abs(values).max(initial=0) <= MAX_VALUE:  # nor are those that are not finite
+        return noise, transfer
+    found = find_growing_noise(values, spatial_ndim=traits.spatial_ndim)
+    return (noise, transfer) if found is None else (PoissonGaussian(), found)
+
+
+def is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
+    """Tell whether these are counts whose noise clearly grows with the signal.
+
+    Counts are integers of 16 bits: in 8 bits a curve for the eye was applied. Decimated images are left out, as folded
+    detail passes for noise, and more so where it is bright.
+    """
+    counts = scale.integer and MAX_8_BIT < scale.high - scale.low <= MAX_16_BIT and traits.observes == "intensities"
+    if not counts or traits.decimation > 1 or not knows_photons(model):
+        return False
+    return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+
+
+def grows_untold(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> tuple[str, ...]:
+    """Return what a user should know about noise that grows in floats that are not only denoised, or nothing.
+
+    Photons are not assumed there, as detail that a blur left may grow with the brightness, too.
+    """
+    floats = not scale.integer and scale.transfer == "linear"
+    if not floats or traits.pointwise or traits.decimation > 1 or not knows_photons(model):
+        return ()
+    if not grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim):
+        return ()
+    return (
+        "the noise grows with the signal: if these are counts, noise=PoissonGaussian() restores with that of photons",
+    )
+
+
+def leaves_noise_alone(traits: Traits) -> bool:
+    """Tell whether the denoiser sees the noise as it is in the data."""
+    return traits.pointwise and traits.leaves == "white" and traits.unknowns_per_sample == 1
