@@ -63,6 +63,18 @@ def blurred_cells(peak, sigma, seed):
     return clean, kernel, counted(ndimage.convolve(clean, kernel, mode="reflect"), peak)
 
 
+def test_floats_whose_noise_grows_are_warned_about_and_uniform_ones_are_not():
+    kernel = pp.kernels.gaussian(7, sigma=1.2)
+    model = pp.models.Deblurring(kernel)
+    clean = cells()
+    y = counted(model.forward(clean), 100).astype(float)
+    plan = pp.prepare(y, model, denoiser="tv")
+    assert isinstance(plan.parameters.noise, float)
+    assert any("grows with the signal" in told for told in plan.warnings)
+    for uniform in (pp.prepare(y, model, denoiser="tv", noise=4.0), pp.prepare(clean + 0.02, model, denoiser="tv")):
+        assert not any("grows with the signal" in told for told in uniform.warnings)
+
+
 @pytest.mark.parametrize(("peak", "sigma", "seed"), [(20, 2.0, 21), (60, 1.5, 22), (200, 2.5, 23)])
 def test_cells_beat_richardson_lucy_and_uniform_noise(peak, sigma, seed):
     clean, kernel, y = blurred_cells(peak, sigma, seed)

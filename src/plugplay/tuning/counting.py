@@ -8,8 +8,9 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray
 from plugplay.arrays.scale import MAX_VALUE, Scale
+from plugplay.arrays.transfer import linearise
 from plugplay.models.description import knows_photons
-from plugplay.noise.curve import find_growing_noise, grows_with_signal
+from plugplay.noise.curve import estimate_curve, find_growing_noise, grows_with_signal
 from plugplay.noise.growing import PoissonGaussian
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def likely_noise(
     if not np.abs(values).max(initial=0) <= MAX_VALUE:  # nor are those that are not finite
         return noise, transfer
     found = find_growing_noise(values, spatial_ndim=traits.spatial_ndim)
-    return (noise, transfer) if found is None else (PoissonGaussian(), found)
+    if found is None or (found != transfer and estimate_curve(linearise(values, found)) is None):
+        return noise, transfer  # too little may be left to measure it in light
+    return PoissonGaussian(), found
 
 
 def is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
