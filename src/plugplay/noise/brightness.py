@@ -18,7 +18,7 @@ from plugplay.arrays.checks import BoolArray, frozen
 from plugplay.noise.blocks import Blocks
 from plugplay.noise.quiet import BLACK, HIGH, MIDDLE
 
-__all__ = ["Brightness", "Variance", "brightness_of"]
+__all__ = ["Brightness", "Powers", "Variance", "brightness_of"]
 
 # The variance of the noise at some brightness.
 Variance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -55,12 +55,14 @@ class Brightness:
     white: BoolArray
 
 
-def brightness_of(blocks: Blocks, variance: Variance | None = None) -> Brightness:
-    """Measure the blocks of an image; `variance`, if something is known about it, keeps clear of clipping."""
+def brightness_of(blocks: Blocks, powers: list[Powers], variance: Variance | None = None) -> Brightness:
+    """Measure the blocks of an image, of whose channels `powers` are.
+
+    `variance`, if something is known about it, keeps clear of clipping.
+    """
     parts = [
-        _part(powers, blocks.means[:, c], part, blocks.distinct, variance)
+        _part(powers[c], blocks.means[:, c], part, blocks.distinct, variance)
         for c in range(blocks.means.shape[1])
-        for powers in (_Powers.of(blocks.coefficients[:, c]),)
         for part in _bins(blocks.means[:, c], np.flatnonzero(_clear(blocks, c, variance)))
     ]
     found = np.array(parts).reshape(-1, 4)
@@ -101,7 +103,7 @@ def _bins(mean: NDArray[np.float64], clear: NDArray[np.intp]) -> list[NDArray[np
 
 
 def _part(
-    powers: _Powers, mean: NDArray[np.float64], part: NDArray[np.intp], distinct: float, variance: Variance | None
+    powers: Powers, mean: NDArray[np.float64], part: NDArray[np.intp], distinct: float, variance: Variance | None
 ) -> tuple[float, float, float, bool]:
     """Return brightness, variance, the relative error of that, and whether it is white noise."""
     # Inside a part, too, dark places must not count as quiet.
@@ -128,7 +130,7 @@ class _Quiet:
 
 
 @dataclass(frozen=True, eq=False)
-class _Powers:
+class Powers:
     """The power of blocks, in their black and in their white coefficients.
 
     Attributes
@@ -142,7 +144,12 @@ class _Powers:
     high: NDArray[np.float64]
 
     @classmethod
-    def of(cls, coefficients: NDArray[np.float64]) -> _Powers:
+    def of_channels(cls, blocks: Blocks) -> list[Powers]:
+        """Measure each channel of the blocks of an image, which may then be divided again and again."""
+        return [cls.of(blocks.coefficients[:, c]) for c in range(blocks.means.shape[1])]
+
+    @classmethod
+    def of(cls, coefficients: NDArray[np.float64]) -> Powers:
         """Measure blocks whose coefficients are an array of shape (N, 64)."""
         power = np.square(coefficients)
         colours = (BLACK, ~BLACK)

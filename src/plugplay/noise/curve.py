@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from plugplay.arrays.checks import BoolArray
 from plugplay.arrays.transfer import linearise
 from plugplay.noise.blocks import Blocks, quantisation_step, take_blocks
-from plugplay.noise.brightness import Brightness, Variance, brightness_of
+from plugplay.noise.brightness import Brightness, Powers, Variance, brightness_of
 from plugplay.noise.stacks import stacked
 
 __all__ = ["NoiseCurve", "curve_of_blocks", "estimate_curve", "find_growing_noise", "grows_with_signal"]
@@ -150,17 +150,18 @@ def find_growing_noise(y: ArrayLike, *, spatial_ndim: int = 2) -> str | None:
     # What a JPEG file rounded away is another part of the noise at every brightness.
     if blocks is None or blocks.gridded:
         return None
-    curve = curve_of_blocks(blocks)
+    powers = Powers.of_channels(blocks)
+    curve = curve_of_blocks(blocks, powers)
     if curve is not None and curve.grows:
         return "linear"
     photograph = spatial_ndim == 2 and blocks.means.min() >= 0 and blocks.means.max() <= 1
-    return _PHOTOGRAPHS if photograph and _grows_in_light(blocks, _PHOTOGRAPHS) else None
+    return _PHOTOGRAPHS if photograph and _grows_in_light(blocks, powers, _PHOTOGRAPHS) else None
 
 
-def _grows_in_light(blocks: Blocks, transfer: str) -> bool:
+def _grows_in_light(blocks: Blocks, powers: list[Powers], transfer: str) -> bool:
     evident, variance = False, None
     for _ in range(_ROUNDS):
-        seen = brightness_of(blocks, variance)
+        seen = brightness_of(blocks, powers, variance)
         if seen.levels.size < _MIN_POINTS:
             return False
         line = _fit(seen, _light_design(seen.levels, transfer), in_light=True)
@@ -170,12 +171,13 @@ def _grows_in_light(blocks: Blocks, transfer: str) -> bool:
     return evident
 
 
-def curve_of_blocks(blocks: Blocks) -> NoiseCurve | None:
+def curve_of_blocks(blocks: Blocks, powers: list[Powers] | None = None) -> NoiseCurve | None:
     """Fit the line to the blocks of an image, all channels together; None if there are too few."""
+    powers = Powers.of_channels(blocks) if powers is None else powers
     curve = None
     dark = float(np.quantile(blocks.means, _DARK))
     for _ in range(_ROUNDS):  # again without what the first fit shows to be too close to clipping
-        seen = brightness_of(blocks, None if curve is None else curve.variance)
+        seen = brightness_of(blocks, powers, None if curve is None else curve.variance)
         if seen.levels.size < _MIN_POINTS:
             return curve
         curve = _curve(seen, dark)
@@ -233,7 +235,7 @@ def _fit(seen: Brightness, design: NDArray[np.float64], *, in_light: bool = Fals
     design, seen = design / units, replace(seen, variances=seen.variances / unit)
     sizes = np.hypot(seen.errors, _MIN_ERROR)
     lines = _candidates(seen, design, in_light=in_light)
-    losses = np.array([_loss(design @ line, seen, sizes) for line in lines])
+    losses = _losses(lines @ design.T, seen, sizes)
     line = lines[int(losses.argmin())]
     least = 0.05 * float(seen.variances.min())
     covariance, weight = np.eye(2), np.ones_like(sizes)
@@ -252,8 +254,8 @@ def _fit(seen: Brightness, design: NDArray[np.float64], *, in_light: bool = Fals
     model = np.maximum(design @ line, least)
     scatter = max(1.0, float(np.sum(weight * np.square(seen.variances - model))) / max(1, sizes.size - 2))
     errors = np.sqrt(np.diag(covariance) * scatter) * unit / units
-    left = min(_loss(model, seen, sizes), float(losses.min()))
-    uniform = min(_loss(np.full_like(sizes, variance), seen, sizes) for variance in seen.variances)
+    left = min(float(_losses(model, seen, sizes)), float(losses.min()))
+    uniform = float(_losses(np.repeat(seen.variances[:, None], sizes.size, axis=1), seen, sizes).min())
     told = model[seen.white]
     contrast = float(told.max() / told.min()) if told.size >= _MIN_POINTS else 1.0
     evident = any(
@@ -277,11 +279,11 @@ def _candidates(seen: Brightness, design: NDArray[np.float64], *, in_light: bool
     return np.concatenate([rising, flat])
 
 
-def _loss(model: NDArray[np.float64], seen: Brightness, sizes: NDArray[np.float64]) -> float:
-    """Return how badly variances fit, in squared standard errors; texture is an upper bound."""
-    if model.min() <= 0:
-        return math.inf
-    distance = np.log(seen.variances / model) / sizes
+def _losses(models: NDArray[np.float64], seen: Brightness, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how badly variances fit each model, in squared standard errors; texture is an upper bound."""
+    possible = models.min(axis=-1) > 0
+    distance = np.log(seen.variances / np.where(possible[..., None], models, 1.0)) / sizes
     above, below = np.square(np.maximum(distance, 0)), np.square(np.minimum(distance, 0))
     above = np.where(seen.white, np.minimum(above, _MAX_ABOVE), np.minimum(_TEXTURE * above, _MAX_TEXTURE))
-    return float(np.sum(above + np.minimum(below, _MAX_BELOW)))
+    losses = np.sum(above + np.minimum(below, _MAX_BELOW), axis=-1)
+    return np.asarray(np.where(possible, losses, np.inf))
