@@ -81,8 +81,8 @@ def restore(
     noise : float, PoissonGaussian, ColouredNoise or "auto", optional
         Standard deviation of the noise, on the scale [0, 1] for integers and in the units of float input; or noise that
         grows with the signal; or, for denoising, noise with a given spectrum. Estimated from y by default and for
-        ``"auto"``: deblurring then treats 16-bit integers whose noise clearly grows with the signal as photon counts,
-        and denoising detects coloured noise, as left by demosaicking and compression.
+        ``"auto"``: deblurring then treats 16-bit integers, and denoising all numbers, whose noise clearly grows with
+        signal or light as photon counts; denoising also detects coloured noise, as left by demosaicking.
     lam : float, optional
         Lambda, the weight of the prior. By default this, `schedule`, `tol` and `max_iter` are chosen from the noise,
         the model and the denoiser: see `plugplay.tuning.rules`.
