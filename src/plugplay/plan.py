@@ -31,11 +31,13 @@ from plugplay.pnp.state import State
 from plugplay.tuning.accuracy import step_residual
 from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.doubts import doubts
+from plugplay.tuning.foreign import where_foreign
+from plugplay.tuning.loop import loop_of
 from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import REHEARSED, Rehearsal
 from plugplay.tuning.rules import Case, choose, leaves_white_noise
 from plugplay.tuning.search import LambdaSearch, search_for
-from plugplay.tuning.watch import MAX_RERUNS, Sign, Suggestion, Watch
+from plugplay.tuning.watch import Sign, Suggestion, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -96,6 +98,7 @@ class Plan:
     _watch: Watch | None
     _case: Case | None
     _coarse: Coarse | None = None
+    _reruns: int = 0
 
     def run(self, *, callback: Callable[[State], object] | None = None, progress: Progress | None = None) -> Result:
         """Do all iterations, and return the restored image with what is known about it.
@@ -140,9 +143,9 @@ class Plan:
                     lam = self._search.best(self._loop, self._iteration, progress)
                 plan = replace(self._following(self._search.case, lam), _search=None)
                 driver = plan._driver(progress)
-            for rerun in range(MAX_RERUNS + 1):
+            for rerun in range(self._reruns + 1):
                 yield from plan._coarse_states(driver)
-                yield from plan._states(driver, to_the_end=rerun == MAX_RERUNS)
+                yield from plan._states(driver, to_the_end=rerun == self._reruns)
                 if driver.status is Status.STOPPED:  # inside the denoiser
                     break
                 if kept is not None:
@@ -152,12 +155,12 @@ class Plan:
                         plan, driver = kept[:2]
                     else:
                         proven |= {kept[2].sign}
-                more = None if rerun == MAX_RERUNS else plan._suggestion(driver, refuted)
+                more = None if rerun == self._reruns else plan._suggestion(driver, refuted)
                 if more is None:
                     break
                 kept = None if more.is_certain or more.sign in proven else (plan, driver, more)
-                # What a residual shows is no estimate that may be too low.
-                plan = plan._assuming(more.noise, more.reason, margin=more.sign != "excess")
+                why = watching.reason(more, self._loop.prepared)
+                plan = plan._assuming(more.noise, why, margin=more.sign != "excess")  # no estimate that may be low
                 driver = plan._driver(progress)
         except Cancelled:
             pass  # the last complete iteration is the result
@@ -224,8 +227,7 @@ class Plan:
     def _rehearsed(self, y: FloatArray, model: Model, alone: Denoiser) -> Plan:
         """Return the plan with the lambda that a rehearsal speaks for, which is too small for more than one thread."""
         assert self._case is not None  # only then is it asked for
-        loop = replace(self._loop, prepared=alone)
-        factor = Rehearsal(model, self._case, loop, self._iteration).factor(y)
+        factor = Rehearsal(model, self._case, replace(self._loop, prepared=alone), self._iteration).factor(y)
         case = replace(self._case, strength=factor * self._case.strength)
         return replace(self._following(case), _case=case)
 
@@ -288,17 +290,17 @@ def prepare(
     data_range: tuple[float, float] | None = None,
     transfer: str = "linear",
     noise_floor: float = 0.0,
+    exact_noise: bool = False,
     workers: int | None = None,
     rng: np.random.Generator | int | None = None,
     scale: Scale | None = None,
     pace: Pace | None = None,
     reshaping: Reshaping | None = None,
+    whole: bool = True,
 ) -> Plan:
     """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
 
-    `scale` (what the values of y mean) and `reshaping` (how the kernel is changed) are found automatically unless they
-    are given. `pace` says how the iterations on a coarser grid go; without it they are chosen, too, unless an option of
-    the loop is given.
+    `scale`, `reshaping` and `pace` are found unless they are given; stamps are looked for in what is `whole`.
 
     Returns
     -------
@@ -321,9 +323,17 @@ def prepare(
     traits = description.traits_of(model, observed, spatial_ndim=ndim)
     squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
     likely, curve = likely_noise(observed, traits, noise, data_range, transfer, squares=squares)
+    whole = whole and scale is None
     scale = scale or posing.scale_of(observed, traits, data_range, likely, model, curve)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed, frozen=True)
+    strange = watching.foreign_to(unit, model, traits, likely, scale) if whole else None
+    if strange is not None:
+        model = description.part_of(model, ~strange, whole=True)
+        traits = description.traits_of(model, observed, spatial_ndim=ndim)
+        scale = posing.scale_of(observed, traits, data_range, likely, model, curve)
+        unit = scale.to_working(observed, frozen=True)
+        conversion = replace(conversion, scale=scale, left=(strange, unit))
     problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
     level, described = problem.level, problem.noise
     threads, way = check_workers(workers), get_iteration(iteration)
@@ -363,23 +373,12 @@ def prepare(
     bounds = clip_of(clip, choose(case).clip, scale, unit, replace(problem, data_term=data_term), traits)
     case = replace(case, beyond=goes_beyond(bounds, unit, traits.observed) and name_of(method) == REHEARSED)
     choice = choose(case, lam=None if lam is None else check_number(lam, "lam", above=0) * squared)
-    loop = Parameters(
-        denoiser=name_of(method),
-        prepared=method,
-        schedule=choice.schedule if schedule is None else schedule,
-        lam=choice.lam,
-        tol=choice.tol if tol is None else check_number(tol, "tol", minimum=0),
-        max_iter=choice.max_iter,
-        stop_rule="sum",
-        clip=bounds,
-        iteration=way.name,
-        last_sigma=choice.last_sigma,
-        min_iter=choice.min_iter,
-    )
+    loop = loop_of(method, choice, bounds, way.name, schedule, tol)
+    told = where_foreign(strange) + found.reasons
     wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     plan = Plan(
         parameters=posing.described(loop, problem, scale, squared=squared, model=model, given=wanted, tune=tune),
-        warnings=posing.noticed(axes, scale, observed, traits, data_term, problem, transfer) + found.reasons,
+        warnings=(*posing.noticed(axes, scale, observed, traits, data_term, problem, transfer), *told),
         reshaping=reshaping or found.reshaping,
         _loop=loop,
         _data_term=data_term,
@@ -393,7 +392,8 @@ def prepare(
         _watch=watching.watch_for(data_term, traits, unit, problem, scale),
         _case=case if watched else None,
         _coarse=coarse,
+        _reruns=watching.reruns(noise, exact=exact_noise),
     )
-    plan = plan if found.noise is None else plan._assuming(found.noise)
+    plan = plan if found.noise is None or exact_noise else plan._assuming(found.noise)
     rehearsed = usual and pace is None and loop.denoiser == REHEARSED
     return plan._rehearsed(unit, model, prepare_denoiser(denoiser, left, 1)) if rehearsed else plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard
 
 import numpy as np
 
@@ -14,12 +14,47 @@ from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_finite, check_mask, numeric_array
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["is_path", "kernel_of", "mask_inside", "observation_of", "pixels_of"]
+    from plugplay.denoisers.base import Denoiser
+    from plugplay.noise.coloured import ColouredNoise
+    from plugplay.noise.growing import PoissonGaussian
+    from plugplay.pnp.iterations import Iteration
+    from plugplay.pnp.schedules import Schedule
+    from plugplay.pnp.state import State
+
+__all__ = ["RestoreOptions", "is_path", "kernel_of", "mask_inside", "observation_of", "pixels_of"]
 
 # How far from one the sum of a kernel may be without being told.
 _SUM_TOLERANCE = 1e-3
+
+
+class RestoreOptions(TypedDict, total=False):
+    """The options of `restore`, which every one-call function takes as well."""
+
+    denoiser: str | Denoiser
+    noise: float | PoissonGaussian | ColouredNoise | Literal["auto"] | None
+    lam: float | None
+    schedule: Schedule | None
+    iteration: str | Iteration
+    tol: float | None
+    max_iter: int | None
+    start: ArrayLike | State | None
+    clip: tuple[float, float] | Literal["auto"] | None
+    strength: float
+    tune: Literal["sure"] | None
+    reference: ArrayLike | None
+    channel_axis: int | None
+    spatial_ndim: int | None
+    data_range: tuple[float, float] | None
+    transfer: str
+    noise_floor: float
+    exact_noise: bool
+    callback: Callable[[State], object] | None
+    workers: int | None
+    rng: np.random.Generator | int | None
 
 
 def is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 from plugplay.plan import prepare
 from plugplay.plots.attending import attended
 from plugplay.pnp.driver import check_callback
-from plugplay.reading import kernel_of, mask_inside, observation_of
+from plugplay.reading import RestoreOptions, kernel_of, mask_inside, observation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,7 @@ def restore(
     data_range: tuple[float, float] | None = None,
     transfer: str = "linear",
     noise_floor: float = 0.0,
+    exact_noise: bool = False,
     callback: Callable[[State], object] | None = None,
     workers: int | None = None,
     rng: np.random.Generator | int | None = None,
@@ -120,6 +121,8 @@ def restore(
         values of y.
     noise_floor : float
         Lower limit of the estimated noise; for example, what JPEG compression rounded away.
+    exact_noise : bool
+        Whether to keep a given noise level even if the data contradict it.
     callback : callable, optional
         Called with the `State`, on the working scale, after every iteration; ``StopIteration`` ends the run.
     workers : int, optional
@@ -162,35 +165,11 @@ def restore(
         data_range=data_range,
         transfer=transfer,
         noise_floor=noise_floor,
+        exact_noise=exact_noise,
         workers=workers,
         rng=rng,
     )
     return attended(plan, y, callback, channel_axis=channel_axis, spatial_ndim=spatial_ndim)
-
-
-class RestoreOptions(TypedDict, total=False):
-    """The options of `restore`, which every one-call function takes as well."""
-
-    denoiser: str | Denoiser
-    noise: float | PoissonGaussian | ColouredNoise | Literal["auto"] | None
-    lam: float | None
-    schedule: Schedule | None
-    iteration: str | Iteration
-    tol: float | None
-    max_iter: int | None
-    start: ArrayLike | State | None
-    clip: tuple[float, float] | Literal["auto"] | None
-    strength: float
-    tune: Literal["sure"] | None
-    reference: ArrayLike | None
-    channel_axis: int | None
-    spatial_ndim: int | None
-    data_range: tuple[float, float] | None
-    transfer: str
-    noise_floor: float
-    callback: Callable[[State], object] | None
-    workers: int | None
-    rng: np.random.Generator | int | None
 
 
 def _with_options(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:

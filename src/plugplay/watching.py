@@ -7,30 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plugplay.denoisers.base import name_of
 from plugplay.models.description import darkest_of, evened
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
+from plugplay.tuning.counting import MAX_8_BIT
 from plugplay.tuning.doubts import Seen
 from plugplay.tuning.folding import noise_bounds
+from plugplay.tuning.foreign import foreign_pixels
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.suspicion import Suspicion, suspect
-from plugplay.tuning.watch import Watch
+from plugplay.tuning.watch import MAX_RERUNS, Watch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plugplay.arrays.checks import FloatArray
+    from plugplay.arrays.checks import BoolArray, FloatArray
     from plugplay.arrays.scale import Scale
     from plugplay.models.base import DataTerm, Model
     from plugplay.posing import Posed
     from plugplay.traits import Traits
+    from plugplay.tuning.signs import Suggestion
 
-__all__ = ["suspicion", "watch_for"]
+__all__ = ["foreign_to", "reason", "reruns", "suspicion", "watch_for"]
 
 # Noise that exceeds what was assumed by this factor is taken into account.
 CONTRADICTION = 1.15
+KEEPS_NOISE = "exact_noise=True, or --exact-noise, keeps"
+# By what enlarged edges overshoot, which is clipped and no sign of noise where there is hardly any: the clip takes 2.4
+# times of what the denoiser does from red text on a white page, 250/255, that was shrunk by 2.
+OVERSHOOT, HARDLY_NOISY = 0.05, 2 / 255
 
 
 def suspicion(
@@ -50,6 +58,35 @@ def suspicion(
         return Suspicion(model, traits)
     told = _contradicted(y, traits, problem.level, scale) if isinstance(noise, int | float) else None
     return suspect(y, model, traits, problem.level, told, reshape=reshape)
+
+
+def foreign_to(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> BoolArray | None:
+    """Return the pixels of a photograph that do not follow its blur; None if all do, or if it may be a star field."""
+    photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == MAX_8_BIT
+    if not photograph or traits.spectrum is None or traits.decimation > 1 or traits.observed is not None:
+        return None
+    if not (noise is None or isinstance(noise, str | int | float)):
+        return None
+    given = float(noise) * scale.noise_gain if isinstance(noise, int | float) else None
+    if not np.isfinite(y).all() or not (given is None or 0 <= given < 1):  # errors that the data term explains
+        return None
+    level = scale.slope * estimate_noise(numbers_of(y, scale)).sigma if given is None else given
+    return foreign_pixels(y, model, traits, level, linear=scale.transfer != "linear")
+
+
+def reason(suggested: Suggestion, denoiser: object) -> str:
+    """Return what a user should know about a level that is changed because of a run, beside the level."""
+    own = not type(denoiser).__module__.startswith("plugplay.")
+    if suggested.reason or not own or suggested.sign == "excess":
+        return suggested.reason
+    return f"what {name_of(denoiser)!r} does not follow of the data passes for noise; {KEEPS_NOISE} a given level"
+
+
+def reruns(noise: object, *, exact: bool) -> int:
+    """Return how often a run may be repeated with other noise in mind: never if the given level is to be kept."""
+    if exact and (noise is None or noise == "auto"):
+        raise ValueError("exact_noise=True keeps the noise level that is given: give noise=")
+    return 0 if exact else MAX_RERUNS
 
 
 def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Posed, scale: Scale) -> Watch | None:
@@ -81,7 +118,12 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
         estimated=problem.error is not None,
         mild=leaves_nearly_white_noise(traits, noise),
         uniform=uniform,
+        extreme=_extreme(y) if traits.decimation > 1 and noise < HARDLY_NOISY else 0.0,
     )
+
+
+def _extreme(y: NDArray[Any]) -> float:
+    return float(np.mean((y < OVERSHOOT) | (y > 1 - OVERSHOOT)))
 
 
 def _contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:

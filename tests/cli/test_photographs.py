@@ -83,6 +83,15 @@ def test_a_kernel_that_is_a_tenth_too_long_is_replaced_unless_it_is_said_to_be_e
     assert found > true - 1.5
 
 
+def test_a_given_level_of_noise_is_kept_if_it_is_exact(run, shaken, tmp_path):
+    words = ("deblur", "photo.jpg", "-o", tmp_path / "s.png", "-k", KERNEL, "--denoiser", "tv", "--json")
+    done = run(*words, "--noise", "0.001", "--exact-noise", cwd=shaken)
+    assert json.loads(done.stdout)["pages"][0]["parameters"]["noise"] == 0.001
+    refused = run(*words, "--exact-noise", "--overwrite", cwd=shaken)
+    assert refused.returncode == 2
+    assert "--exact-noise: which level is to be kept?" in refused.stderr
+
+
 def test_denoising_stays_with_the_numbers_unless_told(run, shaken, tmp_path):
     words = ("denoise", "photo.png", "--denoiser", "tv", "--noise", "0.02", "--json", "--depth", "float")
     curves = []

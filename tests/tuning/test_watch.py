@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from scipy.ndimage import convolve
 from skimage import data
 
@@ -257,3 +257,44 @@ def test_missing_pixels_do_not_hide_that_it_was_a_jpeg_file():
     y, mask = np.asarray(Image.open(buffer)), rng.random(x.shape[:2]) > 0.1
     result = pp.deblur(y, kernel, mask=mask, channel_axis=-1)
     assert pp.psnr(result.image, x) > pp.psnr(y / 255, x) + 1
+
+
+def test_a_given_level_is_kept_if_it_is_exact(cup):
+    model = pp.models.Deblurring(KERNELS["gaussian"])
+    y = model.simulate(cup, noise=4 / 255, rng=0)
+    for told in (1.6 / 255, 12 / 255):
+        kept = pp.restore(y, model, noise=told, exact_noise=True, denoiser="tv")
+        assert kept.parameters.noise == told
+        assert not any("noise" in text and ("was used" in text or "show less" in text) for text in kept.warnings)
+    with pytest.raises(ValueError, match="give noise="):
+        pp.restore(y, model, exact_noise=True, denoiser="tv")
+
+
+def test_a_denoiser_of_ones_own_may_be_what_does_not_follow_the_data(cup):
+    model = pp.models.Deblurring(KERNELS["gaussian"])
+    y = model.simulate(cup, noise=4 / 255, rng=0)
+
+    def leaves_all(image, sigma):
+        return image
+
+    own, ours = (pp.restore(y, model, noise=4 / 255, denoiser=one) for one in (leaves_all, "bm3d"))
+    assert own.parameters.noise > 4 / 255
+    assert any("what 'leaves_all' does not follow of the data passes for noise" in text for text in own.warnings)
+    assert not any("passes for noise" in text for text in ours.warnings)
+
+
+def test_red_text_on_a_white_page_keeps_its_colour_when_it_is_enlarged():
+    """Overshoot that is clipped at white is no noise; bicubic interpolation has 72 of 146 levels of red."""
+    page = Image.new("RGB", (192, 96), (250, 250, 250))
+    for row in range(5):
+        at, colour = (6, 4 + 18 * row), (20, 20, 20) if row % 3 else (180, 20, 20)
+        ImageDraw.Draw(page).text(at, f"{row}: def restore(image)", fill=colour, font=ImageFont.load_default(14))
+    small = page.resize((96, 48), Image.Resampling.BICUBIC)
+    result = pp.super_resolve(np.asarray(small), 2, noise=1.4 / 255, channel_axis=-1)
+    cubic = np.asarray(small.resize(page.size, Image.Resampling.BICUBIC)) / 255
+    truth = np.asarray(page) / 255
+    red = truth[..., 0] - truth[..., 1] > 0.4
+    redness = [float((image[..., 0] - image[..., 1])[red].mean()) for image in (result.image, cubic)]
+    assert result.parameters.noise == 1.4 / 255
+    assert redness[0] > 1.2 * redness[1]
+    assert pp.psnr(result.image, truth) > pp.psnr(cubic, truth) + 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.arrays.checks import FloatArray, numeric_array
+from plugplay.arrays.checks import BoolArray, FloatArray, numeric_array
 from plugplay.arrays.scale import Scale
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Conversion"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Conversion:
     """How arrays of the user's become arrays of the loop, and back.
 
@@ -32,12 +32,15 @@ class Conversion:
         That of the observation.
     data_range : (float, float), optional
         The range that the user gave.
+    left : (array, array), optional
+        Pixels of a restored image that stay as they were, and how they were on the working scale.
     """
 
     axes: Axes
     scale: Scale
     dtype: np.dtype[Any]
     data_range: tuple[float, float] | None
+    left: tuple[BoolArray, FloatArray] | None = None
 
     def to_nominal(self, value: ArrayLike, name: str) -> FloatArray:
         """Return an array that belongs to the restored image, a start or a reference, on the nominal scale [0, 1].
@@ -56,4 +59,7 @@ class Conversion:
 
     def outside(self, image: FloatArray) -> FloatArray:
         """Return a restored image in the user's units, with the channels where the user has them."""
+        if self.left is not None and image.shape == self.left[1].shape:
+            where, values = self.left
+            image = np.where(where.reshape(*where.shape, *(1,) * (image.ndim - where.ndim)), values, image)
         return self.axes.to_outside(self.scale.from_working(image))

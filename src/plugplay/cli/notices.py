@@ -19,6 +19,7 @@ _PARAMETER = re.compile(
 )
 _PHRASES = {
     "exact_kernel=True, or --exact-kernel, keeps": "--exact-kernel keeps",
+    "exact_noise=True, or --exact-noise, keeps": "--exact-noise keeps",
     "clip=None, or data_range=(black, white)": "--data-range BLACK,WHITE",
     "data_range=(black, white)": "--data-range BLACK,WHITE",
     "frame_shape=(height, width)": "--frame-shape H,W",

@@ -190,6 +190,12 @@ class ImageCommon(Common):
             rich_help_panel=_RUN,
         ),
     ] = "auto"
+    exact_noise: Annotated[
+        bool,
+        typer.Option(
+            "--exact-noise", help="Keep the level of --noise even if the data contradict it.", rich_help_panel=_RUN
+        ),
+    ] = False
     offset: Annotated[
         float | None,
         typer.Option(

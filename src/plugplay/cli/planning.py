@@ -71,6 +71,7 @@ class Settings:
     denoiser: str
     weights: Path | None = None
     noise: float | PoissonGaussian | None = None
+    exact_noise: bool = False
     offset: float | None = None
     strength: float = 1.0
     iteration: str = "admm"
@@ -102,6 +103,7 @@ class Settings:
             denoiser=common.denoiser,
             weights=common.weights,
             noise=None if image is None else noise_level(image.noise),
+            exact_noise=image is not None and image.exact_noise,
             offset=None if image is None else image.offset,
             strength=common.strength,
             iteration=common.iteration.value,
@@ -119,6 +121,8 @@ class Settings:
         )
         if settings.offset is not None and isinstance(settings.noise, float):
             raise UsageError("--offset: a black level is for photon noise; use --noise poisson, or leave --noise out")
+        if settings.exact_noise and settings.noise is None:
+            raise UsageError("--exact-noise: which level is to be kept? Give --noise, e.g. --noise 5/255")
         if settings.weights is not None:
             settings._check_weights(settings.weights)
         return settings
@@ -152,6 +156,7 @@ class Settings:
         return {
             "denoiser": self._denoiser,
             "noise": self._noise(dtype),
+            "exact_noise": self.exact_noise,
             "strength": self.strength,
             "iteration": self.iteration,
             "max_iter": self.max_iter,

@@ -140,7 +140,7 @@ def choose_globally(
         seen = np.concatenate(
             [np.ones(pixels.shape[:2], bool) if observed is None else observed for pixels, observed in patches]
         )
-    whole = prepare(mosaic, model_for(seen), workers=workers, **options)
+    whole = prepare(mosaic, model_for(seen), workers=workers, whole=False, **options)
     scale = whole._conversion.scale
     values = _values(scale.to_working(mosaic), seen)
     scale = replace(scale, limits=(float(values.min()), float(values.max())))

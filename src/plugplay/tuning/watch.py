@@ -138,6 +138,8 @@ class Watch:
         Whether the blur takes so little that the observation decides nearly all of the image.
     uniform : bool
         Whether the noise is believed to be the same at every brightness.
+    extreme : float
+        The share of the observation that is so near to black or white that what is sharper is clipped.
     """
 
     data_term: DataTerm
@@ -153,6 +155,7 @@ class Watch:
     estimated: bool = False
     mild: bool = False
     uniform: bool = True
+    extreme: float = 0.0
 
     def winds_up(self, history: History) -> bool:
         """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
@@ -161,7 +164,7 @@ class Watch:
         full = history.at_level(0)
         share = full.sigma / full.sigma[:1]
         telling = (share >= TELLING[0]) & (share <= TELLING[1])
-        limit = MAX_DUAL_PER_MOVE + DUAL_PER_SATURATED * self.seen.saturated
+        limit = MAX_DUAL_PER_MOVE + DUAL_PER_SATURATED * max(self.seen.saturated, self.extreme)
         return bool(np.any((full.dual > limit * full.denoiser_move)[telling]))
 
     def suggests(self, state: State, x: FloatArray, *, refuted: frozenset[Sign] = frozenset()) -> Suggestion | None:

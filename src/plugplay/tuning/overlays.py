@@ -1,0 +1,153 @@
+r"""What was drawn over a blurred photograph: stamps, captions and logos, which do not follow the blur.
+
+Text that was drawn after the blur has edges that no image behind the kernel has. Taken for data, they are explained by
+ringing all over the image, or by noise that hides its detail. They are found before anything is restored: the residual
+of a single step,
+
+.. math:: r = G \hat x - y, \qquad \hat x = \operatorname{argmin} \tfrac12 \|G x - y\|^2 + \tfrac\rho2 \|x - y\|^2,
+   \qquad \rho = (s / 0.1)^2,
+
+holds what the kernel cannot make: noise, a little of everything that is sharp, and nearly all of what was drawn. Its
+RMS in 3 x 3 pixels is compared with its median over the image. Where it is far above that, pixels are left out and the
+step is done again, as what was drawn has echoes around it; until nothing is left that is far above.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import ndimage
+
+from plugplay.models.description import open_steps, part_of, reach_of, residual_of
+from plugplay.tuning.rules import MIN_NOISE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plugplay.arrays.checks import BoolArray, FloatArray
+    from plugplay.models.base import Model
+
+__all__ = ["overlaid"]
+
+# Of the image's contrast, which the step takes for that of what it may add to y; and how exact that step is.
+CONTRAST, STEP_RESIDUAL = 0.1, 1e-2
+# In units of the median, and of the largest excess: the rest may be echoes.
+MIN_EXCESS, ECHO = 12.0, 0.4
+# Of the channels that are not clipped nearby.
+MIN_KNOWN_EXCESS = 6.0
+# Of the contrast around, at the first look.
+MIN_SHARE = 0.15
+# What belongs to a place that was found: so much of an excess, up to so many pixels away; and the gaps in letters.
+ALSO_EXCESS, REACH, GAP = 5.0, 12, 3
+ROUNDS = 8
+# Points are no text; and what covers much of an image is not drawn over it.
+MIN_PIXELS, MIN_LENGTH, MAX_SHARE = 150, 24, 0.15
+SIDE, AROUND = 3, 7
+# What is clipped, and how much of an image may be near to it.
+WHITE, MAX_UNKNOWN = 0.98, 0.7
+
+
+def overlaid(y: FloatArray, model: Model, noise: float) -> BoolArray | None:
+    """Return where something was drawn over an image; None if that is nowhere.
+
+    Parameters
+    ----------
+    y : array
+        The observation, ``(H, W)`` or ``(H, W, C)``, black being 0 and white 1.
+    model : Model
+        What happened to it: a convolution, with nothing missing.
+    noise : float
+        What is known of the noise.
+
+    Examples
+    --------
+    >>> import numpy as np, plugplay as pp
+    >>> blur = pp.models.Deblurring(pp.kernels.box(5), boundary="unknown")
+    >>> y = np.full((64, 64), 0.5) + np.random.default_rng(0).normal(0, 0.005, (64, 64))
+    >>> overlaid(y, blur, 0.005) is None
+    True
+    >>> y[40, 20:50] = y[45, 20:50] = 0.9
+    >>> found = overlaid(y, blur, 0.005)
+    >>> bool(found[40, 20:50].all()), round(float(found.mean()), 1)
+    (True, 0.1)
+    """
+    # Highlights that were clipped have sharp edges, too. What is there, behind them, is wrong as far as the kernel
+    # reaches, and what it makes of that as far again; in that channel.
+    white = _near(y >= WHITE, 1)
+    unknown = _near(white, 2 * reach_of(model)).reshape(*y.shape[:2], -1)
+    lights = _near(np.asarray(white.reshape(unknown.shape).all(axis=-1)), 3 * reach_of(model))
+    if min(y.shape[:2]) < MIN_LENGTH or unknown.mean() > MAX_UNKNOWN:
+        return None
+    drawn = np.zeros(y.shape[:2], np.bool_)
+    for _ in range(ROUNDS):
+        left = _left(y, model, ~drawn if drawn.any() else None, noise)
+        if left is None:
+            return None
+        excess = _excess(left, np.zeros_like(unknown))
+        echo = ECHO * float(excess.max())
+        if drawn.any():
+            far = _near(drawn, REACH) & (excess > max(ALSO_EXCESS, echo))
+        else:
+            known = np.where(unknown, 0, left)
+            sharp = _mean_square(left, AROUND) > MIN_SHARE**2 * _contrast(y)
+            far = sharp & ~lights & (excess > max(MIN_EXCESS, echo)) & (_excess(known, unknown) > MIN_KNOWN_EXCESS)
+        if not far.any():
+            break
+        drawn = _whole(drawn | far)
+        if drawn.mean() > MAX_SHARE:
+            return None
+    places, _ = ndimage.label(_near(drawn, REACH))  # letters that are near to each other are one text
+    for number, box in enumerate(ndimage.find_objects(places), 1):
+        here = (places[box] == number) & drawn[box]
+        if np.count_nonzero(here) < MIN_PIXELS or max(here.shape) < MIN_LENGTH + 2 * REACH:
+            drawn[box][here] = False
+    return drawn if drawn.any() else None
+
+
+def _left(y: FloatArray, model: Model, observed: BoolArray | None, noise: float) -> NDArray[np.float64] | None:
+    """Return the residual of a step, with an axis of channels."""
+    term = model.data_term(y) if observed is None else part_of(model, observed, whole=True).data_term(y)
+    rho = (max(noise, MIN_NOISE) / CONTRAST) ** 2
+    residual = residual_of(term, open_steps(term, STEP_RESIDUAL).prox(term.start(), rho))
+    return None if residual is None else residual.reshape(*y.shape[:2], -1).astype(np.float64)
+
+
+def _near(places: BoolArray, reach: int) -> BoolArray:
+    """Return what is near places, in each channel."""
+    side = (2 * reach + 1, 2 * reach + 1) + (1,) * (places.ndim - 2)
+    found: BoolArray = ndimage.maximum_filter(places, side)
+    return found
+
+
+def _whole(places: BoolArray) -> BoolArray:
+    """Return places with the gaps in and between letters."""
+    closed = ndimage.binary_closing(np.pad(places, GAP), iterations=GAP)
+    filled: BoolArray = ndimage.binary_fill_holes(closed)[GAP:-GAP, GAP:-GAP]
+    return filled
+
+
+def _excess(left: NDArray[np.float64], unknown: BoolArray) -> NDArray[np.float64]:
+    """Return the RMS of what is left in small squares, in units of its median where it is known."""
+    rms = np.sqrt(_mean_square(left, SIDE))
+    excess: NDArray[np.float64] = rms / max(float(np.median(rms[~unknown.all(axis=-1)])), 1e-9)
+    return excess
+
+
+def _contrast(y: FloatArray) -> NDArray[np.float64]:
+    """Return the variance of y around each pixel."""
+    image = y.reshape(*y.shape[:2], -1).astype(np.float64)
+    found: NDArray[np.float64] = (_mean(np.square(image), AROUND) - np.square(_mean(image, AROUND))).mean(axis=-1)
+    return found
+
+
+def _mean(image: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    """Return the means over squares, for each channel."""
+    means: NDArray[np.float64] = ndimage.uniform_filter(image, (side, side, 1))
+    return means
+
+
+def _mean_square(image: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    """Return the mean squares over squares, and over channels."""
+    squares: NDArray[np.float64] = np.maximum(_mean(np.square(image), side), 0).mean(axis=-1)
+    return squares
