@@ -52,7 +52,7 @@ def test_files_as_on_the_command_line(run, folder):
 
 def test_mistakes_are_refused_or_said(camera):
     y = (camera[:32, :32] * 255).astype(np.uint8)
-    with pytest.raises(ValueError, match=r"for 8-bit images write 5/255"):
+    with pytest.raises(ValueError, match=r"if 5 is meant in those, write 5/255"):
         pp.denoise(y, noise=5)
     plain = pp.deblur(camera[:32, :32], np.full((3, 3), 1 / 9), noise=0.01, **CHEAP)
     summed = pp.deblur(camera[:32, :32], np.full((3, 3), 7), noise=0.01, **CHEAP)

@@ -219,7 +219,7 @@ def posed(
         (low, high), width = scale.working, scale.high - scale.low
         text = f"noise must be below the width of the image's range, {low:g} to {high:g}; got {given!r}"
         if width == 1:
-            raise ValueError(f"{text}: it is a standard deviation in the same units")
+            raise ValueError(f"{text}: it is a standard deviation in the same units; for 8-bit images write 5/255")
         raise ValueError(
             f"{text} on the scale from 0 (black, {scale.low:g}) to 1 (white, {scale.high:g}), which is "
             f"{given * width:g} in the units of the image; if {given:g} is meant in those, write {given:g}/{width:g}"
