@@ -70,8 +70,7 @@ def foreign_to(y: FloatArray, model: Model, traits: Traits, noise: object, scale
     given = float(noise) * scale.noise_gain if isinstance(noise, int | float) else None
     if not np.isfinite(y).all() or not (given is None or 0 <= given < 1):  # errors that the data term explains
         return None
-    level = scale.slope * estimate_noise(numbers_of(y, scale)).sigma if given is None else given
-    return foreign_pixels(y, model, traits, level, linear=scale.transfer != "linear")
+    return foreign_pixels(y, model, traits, given, linear=scale.transfer != "linear")
 
 
 def reason(suggested: Suggestion, denoiser: object) -> str:

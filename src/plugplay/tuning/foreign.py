@@ -24,7 +24,9 @@ TOGETHER, MAX_PLACES = 25, 3
 THEY = "they were left as they are"
 
 
-def foreign_pixels(y: FloatArray, model: Model, traits: Traits, noise: float, *, linear: bool) -> BoolArray | None:
+def foreign_pixels(
+    y: FloatArray, model: Model, traits: Traits, noise: float | None, *, linear: bool
+) -> BoolArray | None:
     """Return the pixels that are to be left as they are; None if all follow the blur.
 
     Parameters
@@ -33,8 +35,8 @@ def foreign_pixels(y: FloatArray, model: Model, traits: Traits, noise: float, *,
         The observation, black being 0 and white 1.
     model, traits : Model, Traits
         What happened to it; only convolutions of 2-D images of which all is observed can be judged.
-    noise : float
-        What is known of the noise.
+    noise : float, optional
+        Standard deviation of the noise, if it is known.
     linear : bool
         Whether numbers are known to be proportional to light.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["overlaid"]
 
 # Of the image's contrast, which the step takes for that of what it may add to y; and how exact that step is.
-CONTRAST, STEP_RESIDUAL = 0.1, 1e-2
+CONTRAST, STEP_RESIDUAL = 0.1, 3e-2
 # In units of the median, and of the largest excess: the rest may be echoes.
 MIN_EXCESS, ECHO = 12.0, 0.4
 # Of the channels that are not clipped nearby.
@@ -44,11 +44,13 @@ ROUNDS = 8
 # Points are no text; and what covers much of an image is not drawn over it.
 MIN_PIXELS, MIN_LENGTH, MAX_SHARE = 150, 24, 0.15
 SIDE, AROUND = 3, 7
+# The median of the absolute value of a normal number.
+NORMAL_MEDIAN = 0.6745
 # What is clipped, and how much of an image may be near to it.
 WHITE, MAX_UNKNOWN = 0.98, 0.7
 
 
-def overlaid(y: FloatArray, model: Model, noise: float) -> BoolArray | None:
+def overlaid(y: FloatArray, model: Model, noise: float | None) -> BoolArray | None:
     """Return where something was drawn over an image; None if that is nowhere.
 
     Parameters
@@ -57,8 +59,8 @@ def overlaid(y: FloatArray, model: Model, noise: float) -> BoolArray | None:
         The observation, ``(H, W)`` or ``(H, W, C)``, black being 0 and white 1.
     model : Model
         What happened to it: a convolution, with nothing missing.
-    noise : float
-        What is known of the noise.
+    noise : float, optional
+        Standard deviation of the noise; by default about that of the finest detail, of which a blur leaves little.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def overlaid(y: FloatArray, model: Model, noise: float) -> BoolArray | None:
     lights = _near(np.asarray(white.reshape(unknown.shape).all(axis=-1)), 3 * reach_of(model))
     if min(y.shape[:2]) < MIN_LENGTH or unknown.mean() > MAX_UNKNOWN:
         return None
-    drawn = np.zeros(y.shape[:2], np.bool_)
+    drawn, noise = np.zeros(y.shape[:2], np.bool_), _finest(y) if noise is None else noise
     for _ in range(ROUNDS):
         left = _left(y, model, ~drawn if drawn.any() else None, noise)
         if left is None:
@@ -89,9 +91,10 @@ def overlaid(y: FloatArray, model: Model, noise: float) -> BoolArray | None:
         if drawn.any():
             far = _near(drawn, REACH) & (excess > max(ALSO_EXCESS, echo))
         else:
-            known = np.where(unknown, 0, left)
-            sharp = _mean_square(left, AROUND) > MIN_SHARE**2 * _contrast(y)
-            far = sharp & ~lights & (excess > max(MIN_EXCESS, echo)) & (_excess(known, unknown) > MIN_KNOWN_EXCESS)
+            far = ~lights & (excess > max(MIN_EXCESS, echo))
+            if far.any():
+                sharp = _mean_square(left, AROUND) > MIN_SHARE**2 * _contrast(y)
+                far &= sharp & (_excess(np.where(unknown, 0, left), unknown) > MIN_KNOWN_EXCESS)
         if not far.any():
             break
         drawn = _whole(drawn | far)
@@ -105,12 +108,20 @@ def overlaid(y: FloatArray, model: Model, noise: float) -> BoolArray | None:
     return drawn if drawn.any() else None
 
 
-def _left(y: FloatArray, model: Model, observed: BoolArray | None, noise: float) -> NDArray[np.float64] | None:
+def _left(y: FloatArray, model: Model, observed: BoolArray | None, noise: float) -> FloatArray | None:
     """Return the residual of a step, with an axis of channels."""
     term = model.data_term(y) if observed is None else part_of(model, observed, whole=True).data_term(y)
     rho = (max(noise, MIN_NOISE) / CONTRAST) ** 2
     residual = residual_of(term, open_steps(term, STEP_RESIDUAL).prox(term.start(), rho))
-    return None if residual is None else residual.reshape(*y.shape[:2], -1).astype(np.float64)
+    return None if residual is None else residual.reshape(*y.shape[:2], -1)
+
+
+def _finest(y: FloatArray) -> float:
+    """Return the standard deviation of the finest detail, of all channels, as if it were normal."""
+    height, width = (side // 2 * 2 for side in y.shape[:2])
+    squares = y[:height, :width].reshape(height // 2, 2, width // 2, 2, -1)
+    detail = np.einsum("iajbc,a,b->ijc", squares, [0.5, -0.5], [1, -1])
+    return float(np.median(np.abs(detail))) / NORMAL_MEDIAN
 
 
 def _near(places: BoolArray, reach: int) -> BoolArray:
@@ -127,7 +138,7 @@ def _whole(places: BoolArray) -> BoolArray:
     return filled
 
 
-def _excess(left: NDArray[np.float64], unknown: BoolArray) -> NDArray[np.float64]:
+def _excess(left: FloatArray, unknown: BoolArray) -> NDArray[np.float64]:
     """Return the RMS of what is left in small squares, in units of its median where it is known."""
     rms = np.sqrt(_mean_square(left, SIDE))
     excess: NDArray[np.float64] = rms / max(float(np.median(rms[~unknown.all(axis=-1)])), 1e-9)
@@ -136,18 +147,14 @@ def _excess(left: NDArray[np.float64], unknown: BoolArray) -> NDArray[np.float64
 
 def _contrast(y: FloatArray) -> NDArray[np.float64]:
     """Return the variance of y around each pixel."""
-    image = y.reshape(*y.shape[:2], -1).astype(np.float64)
-    found: NDArray[np.float64] = (_mean(np.square(image), AROUND) - np.square(_mean(image, AROUND))).mean(axis=-1)
+    image = y.reshape(*y.shape[:2], -1)
+    squared_mean = np.square(ndimage.uniform_filter(image, (AROUND, AROUND, 1), np.float64)).mean(axis=-1)
+    found: NDArray[np.float64] = _mean_square(image, AROUND) - squared_mean
     return found
 
 
-def _mean(image: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    """Return the means over squares, for each channel."""
-    means: NDArray[np.float64] = ndimage.uniform_filter(image, (side, side, 1))
-    return means
-
-
-def _mean_square(image: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+def _mean_square(image: FloatArray, side: int) -> NDArray[np.float64]:
     """Return the mean squares over squares, and over channels."""
-    squares: NDArray[np.float64] = np.maximum(_mean(np.square(image), side), 0).mean(axis=-1)
-    return squares
+    squares = np.einsum("ijk,ijk->ij", image, image, dtype=np.float64) / image.shape[2]
+    means: NDArray[np.float64] = np.maximum(ndimage.uniform_filter(squares, side), 0)
+    return means
