@@ -105,8 +105,8 @@ def test_doubtful_results_and_complaints_of_the_run(folder, monkeypatch):
     """What the loop says about its result is shown, whatever else is."""
     finished = Plan._finished
 
-    def doubted(plan, driver):
-        doubtful = replace(finished(plan, driver), status=Status.DOUBTFUL)
+    def doubted(plan, driver, mixed=None):
+        doubtful = replace(finished(plan, driver, mixed), status=Status.DOUBTFUL)
         return replace(doubtful, warnings=(*doubtful.warnings, "the image is nearly constant"))
 
     monkeypatch.setattr(Plan, "_finished", doubted)

@@ -25,6 +25,7 @@ _MIN_POINTS = 3
 _ROUNDS = 3
 _REFITS = 12
 _MIN_SIGNIFICANCE = 4.0
+_MIN_CONTRAST = 1.6  # of the variance between dark and bright places
 _MIN_NEGATIVE = 3.0
 _DARK = 0.002
 # What a variance differs by from that of white noise where faint texture is left, relative to it.
@@ -73,6 +74,12 @@ class NoiseCurve:
     grows: bool
 
     @property
+    def rises(self) -> bool:
+        """Whether the line rises, which is enough of a sign where noise is likely to grow, as that of counts is."""
+        low, high = self.variance(np.quantile(self.levels, [0.05, 0.95]))
+        return self.gain > _MIN_SIGNIFICANCE * self.gain_error and bool(high > _MIN_CONTRAST * low)
+
+    @property
     def offset(self) -> float:
         """The black level: 0, or the brightness of the darkest places if the line is clearly negative at 0."""
         if self.gain <= 0 or self.constant >= 0:
@@ -116,8 +123,12 @@ def estimate_curve(y: ArrayLike, *, mask: BoolArray | None = None, spatial_ndim:
     return None if blocks is None else curve_of_blocks(blocks)
 
 
-def grows_with_signal(y: ArrayLike, *, mask: BoolArray | None = None, spatial_ndim: int = 2) -> bool:
+def grows_with_signal(
+    y: ArrayLike, *, mask: BoolArray | None = None, spatial_ndim: int = 2, counts: bool = False
+) -> bool:
     """Tell whether the noise depends on the signal, as that of photons does.
+
+    With `counts`, these are numbers of photons, for which less evidence is enough: small images have no more.
 
     Examples
     --------
@@ -127,7 +138,7 @@ def grows_with_signal(y: ArrayLike, *, mask: BoolArray | None = None, spatial_nd
     (True, False)
     """
     curve = estimate_curve(y, mask=mask, spatial_ndim=spatial_ndim)
-    return curve is not None and curve.grows
+    return curve is not None and (curve.grows or (counts and curve.rises))
 
 
 def find_growing_noise(y: ArrayLike, *, spatial_ndim: int = 2) -> str | None:

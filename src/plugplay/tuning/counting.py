@@ -48,6 +48,9 @@ def likely_noise(
     values = (y.astype(np.float64) - nominal.low) / (nominal.high - nominal.low)
     if not np.abs(values).max(initial=0) <= MAX_VALUE:  # nor are those that are not finite
         return noise, transfer
+    counts = nominal.integer and nominal.high - nominal.low > MAX_8_BIT
+    if counts and grows_with_signal(values, spatial_ndim=traits.spatial_ndim, counts=True):
+        return PoissonGaussian(), "linear"
     found = find_growing_noise(values, spatial_ndim=traits.spatial_ndim)
     if found is None or (found != transfer and estimate_curve(linearise(values, found)) is None):
         return noise, transfer  # too little may be left to measure it in light
@@ -63,7 +66,7 @@ def is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> 
     counts = scale.integer and MAX_8_BIT < scale.high - scale.low <= MAX_16_BIT and traits.observes == "intensities"
     if not counts or traits.decimation > 1 or not knows_photons(model):
         return False
-    return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+    return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim, counts=True)
 
 
 def grows_untold(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> tuple[str, ...]:
