@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["overlaid"]
 
-# Of the image's contrast, which the step takes for that of what it may add to y; and how exact that step is.
-CONTRAST, STEP_RESIDUAL = 0.1, 3e-2
+# Of the image's contrast, which the step takes for that of what it may add to y.
+CONTRAST = 0.1
+# How exact the step is. With 3e-2, what it had not solved yet at the borders stood out as a drawing does, in 18 of 50
+# photographs that had no noise but that of 8 bits, camera, astronaut, coffee, chelsea and brick behind five kernels; by
+# up to 30 times the median. With 1e-3 nothing in them exceeds 9 times, as with 3e-4.
+STEP_RESIDUAL = 1e-3
 # In units of the median, and of the largest excess: the rest may be echoes.
 MIN_EXCESS, ECHO = 12.0, 0.4
 # Of the channels that are not clipped nearby.
