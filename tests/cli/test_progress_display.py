@@ -1,6 +1,7 @@
 """What is shown while a restoration runs, on a terminal that is none."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,10 +19,12 @@ def lines(monkeypatch, capsys):
     """Show all states of a plan; return the lines that were written."""
     monkeypatch.setattr(progress_display, "PAUSE", 0.0)
 
-    def shown(plan, pixels=200_000):
+    def shown(plan, pixels=200_000, share=None):
         with Display("a.png", plan.parameters, pixels=pixels) as display:
             for state in plan.iterate():
                 display.update(state)
+                if share is not None:
+                    display.share(share)
         return capsys.readouterr().err.splitlines()
 
     return shown
@@ -48,3 +51,14 @@ def test_a_run_that_is_repeated_says_so(lines):
     assert not any(again[:second])
     assert all(again[second:])
     assert np.diff(numbers[:second]).tolist() == [1] * (second - 1)
+
+
+def test_a_long_call_says_which_iteration_it_is_a_part_of_and_the_time_left(lines, camera, monkeypatch):
+    """A share alone would pass for that of the whole run."""
+    monkeypatch.setattr(progress_display, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    y = BLUR.simulate(camera[:48, :48], noise=0.02, rng=0)
+    plan = pp.prepare(y, BLUR, denoiser="tv", noise=0.02)
+    form = r".*, iteration (\d+), 50 % of it(, about \d+ s left)?"
+    found = [match for match in (re.fullmatch(form, line) for line in lines(plan, share=0.5)) if match]
+    assert [int(match[1]) for match in found] == list(range(2, plan.parameters.min_iter + 2))
+    assert [match[2] is not None for match in found[:-1]] == [False, False] + [True] * (len(found) - 3)

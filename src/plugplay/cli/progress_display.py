@@ -51,6 +51,8 @@ class Display:
         self._single = parameters.max_iter == 1
         self._figures = "" if first == 0 else f"resuming after iteration {first}"
         self._spoke = self._began = time.monotonic()
+        # When the run will probably end.
+        self._end: float | None = None
         self._level = 0
         self._again = False
         self._bar: Progress | None = None
@@ -77,9 +79,13 @@ class Display:
         """Show how much of a denoiser's call, or of the search for lambda, is done."""
         if self._quiet:
             return
-        searching = self._parameters.tune is not None and self._done == 0
-        what = "choosing lambda" if searching else "denoising" if self._single else self._iteration(self._done + 1)
-        self._show(f"{what}, {100 * done:.0f} %{self._left_within(done)}")
+        percent = f"{100 * done:.0f} %"
+        if self._parameters.tune is not None and self._done == 0:
+            self._show(f"choosing lambda, {percent}")
+        elif self._single:
+            self._show(f"denoising, {percent}{self._left_within(done)}")
+        else:
+            self._show(f"{self._iteration(self._done + 1)}, {percent} of it{self._left_now()}")
 
     def update(self, state: State) -> None:
         """Show where the restoration stands after an iteration."""
@@ -93,7 +99,8 @@ class Display:
             self._show(f"denoised with sigma {state.history.sigma[-1]:.4f}", share=1.0)
             return
         spent, left = float(state.history.seconds.sum()), seconds_left(state, self._parameters)
-        if state.iteration >= MIN_ITERATIONS:
+        self._end = time.monotonic() + left if state.iteration >= MIN_ITERATIONS else None
+        if self._end is not None:
             figures += f", about {duration(left)} left"
         self._show(figures, share=spent / (spent + left) if spent + left > 0 else 1.0)
 
@@ -108,6 +115,11 @@ class Display:
         if not self._single or done <= 0 or spent < PAUSE:
             return ""
         return f", about {duration(spent * (1 - done) / done)} left"
+
+    def _left_now(self) -> str:
+        """Say what is left of the time that was foretold after the last iteration, unless it has run out."""
+        left = 0.0 if self._end is None else self._end - time.monotonic()
+        return f", about {duration(left)} left" if left > 0 else ""
 
     def _show(self, figures: str, *, share: float | None = None) -> None:
         if self._bar is not None and self._task is not None:
