@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plugplay.tuning.empty_frequencies import most_noise
 from plugplay.tuning.folding import NoiseBounds, noise_bounds
 from plugplay.tuning.holding_out import foretold, speaks_of_noise
 from plugplay.tuning.texture import HARMLESS, is_noise, without_texture
@@ -54,9 +56,15 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
     """
     whole = traits.spatial_ndim == 2 and traits.observed is None
     if traits.decimation == 1:
+        # What was compressed holds less noise where images have least of theirs.
+        most = math.inf if found.compression else most_noise(y, traits)
+        measured = min(found.measured, most)
         # What was not believed because it may be texture is noise after all if a denoiser takes most of it.
-        believed = whole and found.level < found.measured and is_noise(y, found.measured)
-        return replace(found, level=found.measured) if believed else found
+        believed = whole and found.level < measured and is_noise(y, measured)
+        level = measured if believed else min(found.level, most)
+        if level < most:
+            return replace(found, level=level)
+        return replace(found, level=most, uncertainty=min(found.uncertainty, most), margin=0.0)
     if not whole:
         return replace(found, level=found.measured)
     bounds = noise_bounds(y, traits)

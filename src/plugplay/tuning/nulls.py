@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
     from plugplay.traits import Traits
 
-__all__ = ["noise_at_nulls"]
+__all__ = ["Spectra", "measured_spectra", "noise_at_nulls"]
 
 # Epsilon: to find a contradiction, and to measure it, for which more frequencies are better.
 NOTHING, HARDLY_ANYTHING = 0.1, 0.3
@@ -55,6 +56,34 @@ EDGE, EDGE_ABOVE, EDGE_EXCESS, EDGE_HARM = 0.005, 0.42, 1.1, 3.0
 MAX_ROUNDS = 6
 
 
+@dataclass(frozen=True, eq=False)
+class Spectra:
+    """What an observation holds at each frequency, in the layout of a real FFT.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the windows that were measured.
+    power : array
+        Their mean power; that of white noise is its variance.
+    signal : array
+        What natural images, behind the kernel, explain of it.
+    weight : array
+        The power of natural images, twice that where a frequency stands for its negative, too.
+    passed : array
+        The power that the kernel passes.
+    windows : int
+        How many were measured.
+    """
+
+    shape: tuple[int, ...]
+    power: NDArray[np.float64]
+    signal: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    passed: NDArray[np.float64]
+    windows: int
+
+
 def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
     """Return the noise to assume if there is clearly more at the kernel's zeros than was assumed; else None.
 
@@ -67,26 +96,38 @@ def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
     noise : float
         What was assumed.
     """
+    measured = measured_spectra(y, traits)
+    if measured is None:
+        return None
+    assumed = max(noise, MIN_NOISE)
+    edge = _level_at_edge(measured)
+    if edge > EDGE_EXCESS * assumed:
+        return math.hypot(assumed, EDGE_HARM * math.sqrt(edge**2 - assumed**2))
+    if _level(measured, assumed, NOTHING) < MIN_EXCESS * assumed:
+        return None
+    return HARM * _level(measured, assumed, HARDLY_ANYTHING)
+
+
+def measured_spectra(y: FloatArray, traits: Traits, window: int = WINDOW) -> Spectra | None:
+    """Return the power of an observation behind a blur, and what of it natural images explain.
+
+    The channels are added up; what is alike in all of them counts that much more. None if the model is no convolution
+    that keeps and observes every pixel, if the image is smaller than its kernel, or if it is constant. Large images are
+    looked at in windows of this side.
+    """
     if traits.spectrum is None or traits.decimation > 1 or traits.observed is not None:
         return None
     shape = y.shape[: traits.spectrum.ndim]
     if any(n < m for n, m in zip(shape, traits.spectrum.shape, strict=True)):
         return None
     channels = y.reshape(*shape, -1)
-    side = tuple(max(min(n, WINDOW), m) for n, m in zip(shape, traits.spectrum.shape, strict=True))
+    side = tuple(max(min(n, window), m) for n, m in zip(shape, traits.spectrum.shape, strict=True))
     images = [
         channels[at].sum(axis=-1, dtype=np.float64) / math.sqrt(channels.shape[-1]) for at in _windows(shape, side)
     ]
     if not any(np.ptp(image) > 0 for image in images):  # nothing to be seen
         return None
-    spectra = _spectra(images, traits.spectrum)
-    assumed = max(noise, MIN_NOISE)
-    edge = _level_at_edge(spectra[0], side, traits.spectrum)
-    if edge > EDGE_EXCESS * assumed:
-        return math.hypot(assumed, EDGE_HARM * math.sqrt(edge**2 - assumed**2))
-    if _level(*spectra, assumed, NOTHING) < MIN_EXCESS * assumed:
-        return None
-    return HARM * _level(*spectra, assumed, HARDLY_ANYTHING)
+    return _spectra(images, traits.spectrum)
 
 
 def _windows(shape: tuple[int, ...], side: tuple[int, ...]) -> list[tuple[slice, ...]]:
@@ -101,14 +142,8 @@ def _windows(shape: tuple[int, ...], side: tuple[int, ...]) -> list[tuple[slice,
     ]
 
 
-def _spectra(
-    images: list[NDArray[np.float64]], spectrum: NDArray[np.complex128]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean power of images at each frequency, what of it natural images explain, and a weight for it.
-
-    In the layout of a real FFT. The weight is the power of the natural image, twice that where a frequency stands for
-    its negative, too.
-    """
+def _spectra(images: list[NDArray[np.float64]], spectrum: NDArray[np.complex128]) -> Spectra:
+    """Measure the power of images of one shape."""
     shape = images[0].shape
     window = np.ones(())
     for n in shape:
@@ -116,15 +151,15 @@ def _spectra(
     window /= math.sqrt(float(np.sum(np.square(window))))
     means = [float(np.sum(image * window) / np.sum(window)) for image in images]
     power = np.mean([_power((image - mean) * window) for image, mean in zip(images, means, strict=True)], axis=0)
-    taps = scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real)
+    passing = _power(scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real), shape)
     variance = float(np.mean([np.var(image) for image in images]))
     natural = natural_spectrum(shape)[..., : shape[-1] // 2 + 1] * (variance / NATURAL_VARIANCE)
     # The window carries power from each frequency to its neighbours: a convolution with its own power.
     spread = scipy.fft.irfftn(_power(window), shape)
-    passed = scipy.fft.irfftn(_power(taps, shape) * natural, shape)
+    passed = scipy.fft.irfftn(passing * natural, shape)
     signal = scipy.fft.rfftn(passed * spread).real
     natural[..., 1 : (shape[-1] + 1) // 2] *= 2
-    return power, signal, natural
+    return Spectra(shape, power, signal, natural, passing, len(images))
 
 
 def _power(values: NDArray[np.float64], shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
@@ -132,32 +167,26 @@ def _power(values: NDArray[np.float64], shape: tuple[int, ...] | None = None) ->
     return found
 
 
-def _level_at_edge(power: NDArray[np.float64], shape: tuple[int, ...], spectrum: NDArray[np.complex128]) -> float:
+def _level_at_edge(measured: Spectra) -> float:
     """Return t at the highest frequencies, if a kernel is narrow and yet leaves nothing there; else 0."""
-    passed = _power(scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real), shape)
-    highest = scipy.fft.rfftfreq(shape[-1])
-    for n in shape[-2::-1]:
+    highest = scipy.fft.rfftfreq(measured.shape[-1])
+    for n in measured.shape[-2::-1]:
         highest = np.maximum.outer(np.abs(scipy.fft.fftfreq(n)), highest)
-    empty = (passed < EDGE) & (highest > EDGE_ABOVE)
-    if np.count_nonzero(empty) < MIN_FREQUENCIES or float(passed[highest < NARROW_BELOW].min()) < NARROW:
+    empty = (measured.passed < EDGE) & (highest > EDGE_ABOVE)
+    if np.count_nonzero(empty) < MIN_FREQUENCIES or float(measured.passed[highest < NARROW_BELOW].min()) < NARROW:
         return 0.0
-    return math.sqrt(float(np.mean(power[empty])))
+    return math.sqrt(float(np.mean(measured.power[empty])))
 
 
-def _level(
-    power: NDArray[np.float64],
-    signal: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    noise: float,
-    share: float,
-) -> float:
+def _level(measured: Spectra, noise: float, share: float) -> float:
     """Return t; more noise leaves more frequencies without signal, so that it is repeated until it stays."""
     level = noise
     for _ in range(MAX_ROUNDS):
-        empty = signal < share * level**2
+        empty = measured.signal < share * level**2
         if np.count_nonzero(empty) < MIN_FREQUENCIES:
             break
-        found = math.sqrt(float(np.sum(weight[empty] * power[empty]) / np.sum(weight[empty])))
+        weight, power = measured.weight[empty], measured.power[empty]
+        found = math.sqrt(float(np.sum(weight * power) / np.sum(weight)))
         if found < 1.05 * level:
             return max(level, found)
         level = found
