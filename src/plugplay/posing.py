@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,17 +20,13 @@ from plugplay.models.description import (
 )
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
 from plugplay.noise.coloured import ColouredNoise
-from plugplay.noise.curve import estimate_curve
-from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.noise.impulses import impulses
-from plugplay.noise.points import has_points
-from plugplay.noise.sky import Sky, find_sky
 from plugplay.pnp.state import State
 from plugplay.tuning import counting
 from plugplay.tuning.decimation import noise_behind, noise_found, unaliased
-from plugplay.tuning.spectra import taps_of
+from plugplay.tuning.star_fields import star_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,14 +52,6 @@ __all__ = [
 
 # A model whose response to a constant is this close to it lets black be moved.
 _KEEPS_CONSTANTS = 1e-6
-# Star fields: pairs of how far the brightest pixels are above the sky, in units of its noise, and which share of the
-# image is sky. If the user says that the noise is that of photons, less of a contrast will do. Still less will do
-# if what stands out are points (`plugplay.noise.points`).
-STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
-PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
-# Where the photons of a star add as much noise as the sky has, in units of it: tau = s / gain. Estimates are believed
-# within limits; what errs, errs on the side of more noise in stars, which they can bear.
-TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
 
 
 def scale_of(
@@ -162,7 +149,7 @@ def posed(
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
         return Posed(model.data_term(y), traits.noise or 0.0, None)
     data_term = model.data_term(y)  # complains about pixels that are not finite
-    field = None if squares else _star_field(y, model, traits, noise, scale)
+    field = None if squares else star_field(y, model, traits, noise, scale)
     if field is not None:
         sky, tau = field
         stars = stretched_term_of(model, y, sky=sky, tau=tau)
@@ -241,45 +228,6 @@ def _found(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> FoundNo
 def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:
     """Return the numbers of the file, whose rounding and compression estimates know, not light."""
     return y if scale.transfer == "linear" else scale.to_nominal(y)
-
-
-def _star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> tuple[Sky, float] | None:
-    """Return the sky of a star field, and tau (see `plugplay.models.likelihoods.stretched`); None if it is no such.
-
-    Stars are far above a sky that is most of the image, in numbers that are proportional to light: what fills its
-    range, or is stored in 8 bits, is a photograph.
-    """
-    photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == counting.MAX_8_BIT
-    if photograph or traits.spatial_ndim != 2:
-        return None
-    if traits.observes != "intensities" or traits.decimation > 1 or not knows_photons(model):
-        return None
-    told = noise if isinstance(noise, PoissonGaussian) else None
-    known = None
-    if told is not None:
-        known = estimate_poisson_gaussian(scale.to_nominal(y), told, mask=traits.observed).moved(
-            scale.gain, scale.offset
-        )
-        values = y if traits.observed is None else y[traits.observed]
-        dark = max(float(np.quantile(values, 0.3)) - known.offset, 0.0)
-        spread = math.sqrt((known.gain or 0.0) * dark + (known.read or 0.0) ** 2)
-    elif isinstance(noise, int | float):
-        spread = check_number(noise, "noise", minimum=0) * scale.gain
-    else:
-        spread = estimate_noise(y, mask=traits.observed).sigma
-    sky = find_sky(y, spread, mask=traits.observed)
-    limits = STAR_FIELDS if told is None else PHOTON_STAR_FIELDS
-    if sky is None:
-        return None
-    bright = any(sky.contrast >= contrast and sky.share >= share for contrast, share in limits)
-    if not bright and (
-        traits.spectrum is None or not has_points(y, sky, taps_of(traits.spectrum), mask=traits.observed)
-    ):
-        return None
-    if known is not None:
-        return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))
-    curve = estimate_curve(y, mask=traits.observed)
-    return sky, float(np.clip(spread / max(curve.gain, 1e-300), *TAUS)) if curve is not None else TAUS[1]
 
 
 def noticed(

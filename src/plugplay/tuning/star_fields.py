@@ -1,0 +1,84 @@
+"""Whether an image shows stars on a dark sky, which are restored on a nonlinear stretch."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plugplay.arrays.checks import FloatArray, check_number
+from plugplay.models.description import knows_photons
+from plugplay.noise.curve import estimate_curve
+from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.growing import PoissonGaussian, estimate_poisson_gaussian
+from plugplay.noise.points import has_points
+from plugplay.noise.sky import Sky, find_sky
+from plugplay.tuning.counting import MAX_8_BIT
+from plugplay.tuning.spectra import taps_of
+
+if TYPE_CHECKING:
+    from plugplay.arrays.scale import Scale
+    from plugplay.models.base import Model
+    from plugplay.traits import Traits
+
+__all__ = ["star_field"]
+
+# Pairs of the contrast of the brightest pixels, in units of the noise of the sky, and the share of the image that is
+# sky: one of them must be exceeded. If the user says that the noise is that of photons, a lower contrast is enough. A
+# still lower one is enough if what stands out are points (`plugplay.noise.points`).
+STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
+PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
+# tau = s / gain: the light, in units of the noise of the sky, at which photons add as much noise as the sky has.
+# Estimates are limited to these ranges. Errors are towards more noise in stars, which does them little harm.
+TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
+
+
+def star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> tuple[Sky, float] | None:
+    """Return the sky of a star field, and tau of its stretch (`plugplay.models.likelihoods.stretched`).
+
+    Returns None for all other images. Stars are far above a sky that is most of the image, in values that are
+    proportional to light; an image that fills its range, or is stored in 8 bits, is taken to be a photograph.
+
+    Parameters
+    ----------
+    y : array
+        The observation on the working scale.
+    model, traits : Model, Traits
+        The model and its traits.
+    noise : float, PoissonGaussian, ColouredNoise, "auto" or None
+        The noise as the user gave it.
+    scale : Scale
+        Nominal and working range.
+    """
+    photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == MAX_8_BIT
+    if photograph or traits.spatial_ndim != 2:
+        return None
+    if traits.observes != "intensities" or traits.decimation > 1 or not knows_photons(model):
+        return None
+    told = noise if isinstance(noise, PoissonGaussian) else None
+    known = None
+    if told is not None:
+        known = estimate_poisson_gaussian(scale.to_nominal(y), told, mask=traits.observed).moved(
+            scale.gain, scale.offset
+        )
+        values = y if traits.observed is None else y[traits.observed]
+        dark = max(float(np.quantile(values, 0.3)) - known.offset, 0.0)
+        spread = math.sqrt((known.gain or 0.0) * dark + (known.read or 0.0) ** 2)
+    elif isinstance(noise, int | float):
+        spread = check_number(noise, "noise", minimum=0) * scale.gain
+    else:
+        spread = estimate_noise(y, mask=traits.observed).sigma
+    sky = find_sky(y, spread, mask=traits.observed)
+    limits = STAR_FIELDS if told is None else PHOTON_STAR_FIELDS
+    if sky is None:
+        return None
+    bright = any(sky.contrast >= contrast and sky.share >= share for contrast, share in limits)
+    if not bright and (
+        traits.spectrum is None or not has_points(y, sky, taps_of(traits.spectrum), mask=traits.observed)
+    ):
+        return None
+    if known is not None:
+        return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))
+    curve = estimate_curve(y, mask=traits.observed)
+    return sky, float(np.clip(spread / max(curve.gain, 1e-300), *TAUS)) if curve is not None else TAUS[1]
