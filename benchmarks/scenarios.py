@@ -153,7 +153,7 @@ def code() -> str:
     root = Path(pp.__file__).parent
     parts = ("arrays", "denoisers", "models", "noise", "pnp", "tuning")
     files = [path for part in parts for path in sorted((root / part).rglob("*.py"))]
-    files += [root / name for name in ("plan.py", "posing.py", "watching.py", "restoration.py")]
+    files += [root / name for name in ("plan.py", "preparation.py", "posing.py", "watching.py", "restoration.py")]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 

@@ -34,7 +34,7 @@ FLOORS = (
     ("denoisers", "models"),
     ("pnp",),
     ("tuning",),
-    ("clipping", "posing", "watching", "levels", "plan"),
+    ("clipping", "posing", "watching", "levels", "plan", "preparation"),
     ("reading", "restoration", "checks", "plots"),
     ("scale",),
     ("cli", "web", "napari"),

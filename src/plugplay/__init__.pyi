@@ -10,7 +10,6 @@ from .metrics import psnr as psnr
 from .noise.coloured import ColouredNoise as ColouredNoise
 from .noise.growing import PoissonGaussian as PoissonGaussian
 from .plan import Plan as Plan
-from .plan import prepare as prepare
 from .plots.progress import ProgressBar as ProgressBar
 from .pnp.admm import pnp_admm as pnp_admm
 from .pnp.driver import Cancelled as Cancelled
@@ -23,6 +22,7 @@ from .pnp.schedules import Monotone as Monotone
 from .pnp.schedules import TwoSpeed as TwoSpeed
 from .pnp.state import History as History
 from .pnp.state import State as State
+from .preparation import prepare as prepare
 from .restoration import deblur as deblur
 from .restoration import denoise as denoise
 from .restoration import inpaint as inpaint

@@ -1,58 +1,44 @@
-"""`prepare` and `Plan`: everything that is decided before the first iteration, and the run that follows from it.
+"""`Plan`: everything that was decided before the first iteration, and the runs that follow from it.
 
-An array passes each room once: its axes are put in order, its scale is found, the model says what it is and is bound
-to the data, the noise is known or estimated, the denoiser is fitted to the problem, and what was not given is chosen.
+`plugplay.preparation.prepare` makes plans.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import scipy.fft
 
-from plugplay import posing, watching
-from plugplay.arrays.axes import Axes
-from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
-from plugplay.arrays.observation import Conversion
-from plugplay.clipping import clip_of, goes_beyond
-from plugplay.denoisers.base import Denoiser, check_picklable, min_sigma_of, name_of, prepare_denoiser
-from plugplay.levels import Coarse, Pace, coarse_of, is_coarse, is_large, is_plain
+from plugplay import watching
+from plugplay.denoisers.base import check_picklable
+from plugplay.levels import is_coarse
 from plugplay.metrics import psnr
 from plugplay.models import description
-from plugplay.noise.growing import PoissonGaussian, corrected, with_correction
-from plugplay.pnp.denoise_first import DenoiseFirst
+from plugplay.noise.growing import corrected, with_correction
 from plugplay.pnp.driver import Cancelled, Driver, check_callback
-from plugplay.pnp.iterations import Iteration, get_iteration
 from plugplay.pnp.mixed import Mixed
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import State
-from plugplay.tuning.accuracy import step_residual
-from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.doubts import doubts
-from plugplay.tuning.foreign import where_foreign
-from plugplay.tuning.loop import loop_of
-from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
-from plugplay.tuning.rehearsal import REHEARSED, Rehearsal
-from plugplay.tuning.rules import Case, choose, leaves_white_noise
-from plugplay.tuning.search import LambdaSearch, search_for
-from plugplay.tuning.watch import Sign, Suggestion, Watch
+from plugplay.tuning.rehearsal import Rehearsal
+from plugplay.tuning.rules import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from numpy.typing import ArrayLike
-
     from plugplay.arrays.checks import FloatArray
-    from plugplay.arrays.scale import Scale
-    from plugplay.denoisers.base import Progress
+    from plugplay.arrays.observation import Conversion
+    from plugplay.denoisers.base import Denoiser, Progress
+    from plugplay.levels import Coarse
     from plugplay.models.base import DataTerm, Model
     from plugplay.models.operators.reshaping import Reshaping
-    from plugplay.noise.coloured import ColouredNoise
-    from plugplay.pnp.schedules import Schedule
+    from plugplay.pnp.iterations import Iteration
+    from plugplay.tuning.rules import Case
+    from plugplay.tuning.search import LambdaSearch
+    from plugplay.tuning.watch import Sign, Suggestion, Watch
 
-__all__ = ["Plan", "prepare"]
+__all__ = ["Plan"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +53,10 @@ class Plan:
     parameters : Parameters
         All parameters, including those that were chosen automatically, on the nominal scale.
     warnings : tuple of str
-        What was noticed so far, in plain sentences.
+        What was noticed before the first iteration, in plain sentences.
     reshaping : Reshaping
-        How the kernel was changed because the data clearly fit another; ``parameters.model`` has the new one.
+        How the kernel was changed because the data clearly fit another one better; ``parameters.model`` has the new
+        kernel.
 
     Examples
     --------
@@ -94,22 +81,23 @@ class Plan:
     _workers: int
     _residual: float
     _search: LambdaSearch | None
-    # What the result is held against, and, if lambda may follow from what is found, what it follows from.
+    # What the result is checked against.
     _watch: Watch | None
+    # What the automatic parameters follow from; None if what a run shows must not change them.
     _case: Case | None
     _coarse: Coarse | None = None
     _reruns: int = 0
 
     def run(self, *, callback: Callable[[State], object] | None = None, progress: Progress | None = None) -> Result:
-        """Do all iterations, and return the restored image with what is known about it.
+        """Do all iterations and return the `Result`.
 
         Parameters
         ----------
         callback : callable, optional
             Called with the `State`, on the working scale, after every iteration; ``StopIteration`` ends the run.
         progress : callable, optional
-            Called often, within a denoiser that reports its progress and during a search for lambda, with the share of
-            that work which is done. It may raise `plugplay.Cancelled` to end the run.
+            Called often, by a denoiser that reports its progress and during a search for lambda, with the share of the
+            current call or search that is done. It may raise `plugplay.Cancelled` to end the run.
         """
         check_callback(callback)
         states = self.iterate(progress=progress)
@@ -126,7 +114,9 @@ class Plan:
             return result
 
     def iterate(self, *, progress: Progress | None = None) -> Generator[State, None, Result]:
-        """Yield the `State` after each iteration, which is done on demand; the generator returns the `Result`.
+        """Yield the `State` after each iteration; the generator returns the `Result`.
+
+        An iteration is done when its state is asked for.
 
         Parameters
         ----------
@@ -134,37 +124,47 @@ class Plan:
             As in `run`. Throwing `plugplay.Cancelled` into the generator ends the run as well.
         """
         plan, driver = self, self._driver(progress)
-        kept: tuple[Plan, Driver, Suggestion] | None = None
+        first: _Doubted | None = None  # the run before this one, if the two must be compared
         mixed: Mixed | None = None
-        proven, refuted = frozenset[Sign](), frozenset[Sign]()  # by a run with the noise that a sign asks for
+        # Signs of more noise, by what the run with the suggested noise has shown.
+        confirmed: frozenset[Sign] = frozenset()
+        refuted: frozenset[Sign] = frozenset()
         try:
             if self._search is not None:
-                with scipy.fft.set_workers(self._workers):
-                    lam = self._search.best(self._loop, self._iteration, progress)
-                plan = replace(self._following(self._search.case, lam), _search=None)
+                plan = self._searched(self._search, progress)
                 driver = plan._driver(progress)
             for rerun in range(self._reruns + 1):
+                is_last = rerun == self._reruns
                 yield from plan._coarse_states(driver)
-                yield from plan._states(driver, to_the_end=rerun == self._reruns)
+                yield from plan._states(driver, to_the_end=is_last)
                 if driver.status is Status.STOPPED:  # inside the denoiser
                     break
-                if kept is not None:
-                    share = plan._share(kept[2], kept[1], driver, refuted)
+                if first is not None:
+                    share = plan._share(first, driver, refuted)
                     if share < 1:
-                        refuted, mixed = refuted | {kept[2].sign}, Mixed(kept[1], driver, share) if share > 0 else mixed
-                        plan, driver = kept[:2]
+                        refuted |= {first.suggestion.sign}
+                        mixed = Mixed(first.driver, driver, share) if share > 0 else mixed
+                        plan, driver = first.plan, first.driver
                     else:
-                        proven |= {kept[2].sign}
-                more = None if rerun == self._reruns else plan._suggestion(driver, refuted)
-                if more is None:
+                        confirmed |= {first.suggestion.sign}
+                suggestion = None if is_last else plan._suggestion(driver, refuted)
+                if suggestion is None:
                     break
-                kept = None if more.is_certain or more.sign in proven else (plan, driver, more)
-                why = watching.reason(more, self._loop.prepared)
-                plan = plan._assuming(more.noise, why, margin=more.sign != "excess")  # no estimate that may be low
+                settled = suggestion.is_certain or suggestion.sign in confirmed
+                first = None if settled else _Doubted(plan, driver, suggestion)
+                why = watching.reason(suggestion, self._loop.prepared)
+                # The margin is for estimates that may be too low; excess is not such an estimate.
+                plan = plan._with_noise(suggestion.noise, why, margin=suggestion.sign != "excess")
                 driver = plan._driver(progress)
         except Cancelled:
             pass  # the last complete iteration is the result
         return plan._finished(driver, mixed if mixed is not None and mixed.first is driver else None)
+
+    def _searched(self, search: LambdaSearch, progress: Progress | None) -> Plan:
+        """Return the plan with the lambda that a search finds."""
+        with scipy.fft.set_workers(self._workers):
+            lam = search.best(self._loop, self._iteration, progress)
+        return replace(self._following(search.case, lam), _search=None)
 
     def _coarse_states(self, driver: Driver) -> Generator[State, None, None]:
         """Do the iterations on the coarse grid, if there is one, and let the driver begin where they end."""
@@ -174,14 +174,14 @@ class Plan:
         try:
             for state in self._states(before, to_the_end=True):
                 yield self._coarse.shown(state)
-        finally:  # also if the run is cancelled, which shows what there is
+        finally:  # a cancelled run, too, has a result
             self._coarse.hand_over(before, driver)
 
     def _states(self, driver: Driver, *, to_the_end: bool) -> Generator[State, None, None]:
-        """Do the iterations of one run, which is given up if it goes wrong and may be repeated."""
+        """Do the iterations of one run; unless `to_the_end`, give up once it clearly has to be repeated."""
         states = driver.states()
         while True:
-            # Not around the whole loop: between two states, transforms are the caller's business.
+            # Not around the whole loop: between two states, the number of threads is the caller's setting.
             with scipy.fft.set_workers(self._workers):
                 state = next(states, None)
             if state is None:
@@ -191,18 +191,25 @@ class Plan:
                 return
 
     def _suggestion(self, driver: Driver, refuted: frozenset[Sign]) -> Suggestion | None:
+        """Return the noise that a finished run suggests instead of the assumed one, if any."""
         if self._case is None or self._watch is None:
             return None
         with scipy.fft.set_workers(self._workers):
             return self._watch.suggests(driver.state, self._iteration.image(driver.state), refuted=refuted)
 
-    def _share(self, suggested: Suggestion, before: Driver, after: Driver, refuted: frozenset[Sign]) -> float:
-        x = self._iteration.image(after.state)
-        return self._watch.share(suggested, before.state, after.state, x, refuted=refuted) if self._watch else 1.0
+    def _share(self, first: _Doubted, second: Driver, refuted: frozenset[Sign]) -> float:
+        """Return the weight of the second run, with the suggested noise, against the first: 1 if it is better."""
+        if self._watch is None:
+            return 1.0
+        x = self._iteration.image(second.state)
+        return self._watch.share(first.suggestion, first.driver.state, second.state, x, refuted=refuted)
 
-    def _assuming(self, noise: float, why: str = "", *, margin: bool = True) -> Plan:
-        """Return the plan for another noise, with the parameters that follow from it; a given one is only raised."""
-        assert self._case is not None and self._watch is not None  # noqa: PT018 - only then is it asked for
+    def _with_noise(self, noise: float, why: str = "", *, margin: bool = True) -> Plan:
+        """Return the plan for another noise level and the parameters that follow from it.
+
+        A level that the user gave is only ever raised.
+        """
+        assert self._case is not None and self._watch is not None  # noqa: PT018 - the caller makes sure
         given, gain = "noise" not in self.parameters.chosen, self._conversion.scale.noise_gain
         known, reason = corrected(self.parameters.noise, noise / gain, self._case.noise / gain, given=given)
         case = replace(self._case, noise=noise, noise_margin=self._case.noise_margin if margin else 0.0)
@@ -217,22 +224,25 @@ class Plan:
         )
 
     def _following(self, case: Case, lam: float | None = None) -> Plan:
-        """Return the plan with the lambda and the schedule that follow from another case, or from a lambda."""
+        """Return the plan with the lambda (unless it is given) and the schedule that follow from another case."""
         choice = choose(case, lam=lam)
         free = [name for name in ("schedule", "tol") if name in self.parameters.chosen]
         more = {name: getattr(choice, name) for name in (*free, "min_iter")}
         shown = replace(self.parameters, lam=choice.lam / self._conversion.scale.gain**2, **more)
         return replace(self, parameters=shown, _loop=replace(self._loop, lam=choice.lam, **more))
 
-    def _rehearsed(self, y: FloatArray, model: Model, alone: Denoiser) -> Plan:
-        """Return the plan with the lambda that a rehearsal speaks for, which is too small for more than one thread."""
-        assert self._case is not None  # only then is it asked for
-        factor = Rehearsal(model, self._case, replace(self._loop, prepared=alone), self._iteration).factor(y)
+    def _rehearsed(self, y: FloatArray, model: Model, denoiser: Denoiser) -> Plan:
+        """Return the plan with the lambda that a rehearsal with this prepared denoiser finds."""
+        assert self._case is not None  # the caller makes sure
+        factor = Rehearsal(model, self._case, replace(self._loop, prepared=denoiser), self._iteration).factor(y)
         case = replace(self._case, strength=factor * self._case.strength)
         return replace(self._following(case), _case=case)
 
     def resumed(self, state: State) -> Plan:
-        """Return the plan that continues from a state of an earlier run; a repetition with other noise starts over."""
+        """Return the plan that continues from a state of an earlier run.
+
+        If that run is repeated with another noise level, the repetition starts from the beginning.
+        """
         return replace(self, _start=state)
 
     def image(self, state: State) -> FloatArray:
@@ -257,7 +267,7 @@ class Plan:
         )
 
     def _finished(self, driver: Driver, mixed: Mixed | None = None) -> Result:
-        """Return the loop's result as the user's, after a look at it."""
+        """Return the result in the user's units and axes, with what is wrong with it in ``warnings``."""
         result = driver.result() if mixed is None else mixed.result()
         x, found = self._iteration.image(driver.state), tuple[str, ...]()
         if self._watch is not None and result.status is not Status.STOPPED:
@@ -269,131 +279,10 @@ class Plan:
         return replace(result, image=image, status=status, parameters=self.parameters, warnings=told)
 
 
-def prepare(
-    y: ArrayLike,
-    model: Model,
-    *,
-    denoiser: str | Denoiser = "bm3d",
-    noise: float | PoissonGaussian | ColouredNoise | Literal["auto"] | None = None,
-    lam: float | None = None,
-    schedule: Schedule | None = None,
-    iteration: str | Iteration = "admm",
-    tol: float | None = None,
-    max_iter: int | None = None,
-    start: ArrayLike | State | None = None,
-    clip: tuple[float, float] | Literal["auto"] | None = "auto",
-    strength: float = 1.0,
-    tune: Literal["sure"] | None = None,
-    reference: ArrayLike | None = None,
-    channel_axis: int | None = None,
-    spatial_ndim: int | None = None,
-    data_range: tuple[float, float] | None = None,
-    transfer: str = "linear",
-    noise_floor: float = 0.0,
-    exact_noise: bool = False,
-    workers: int | None = None,
-    rng: np.random.Generator | int | None = None,
-    scale: Scale | None = None,
-    pace: Pace | None = None,
-    reshaping: Reshaping | None = None,
-    whole: bool = True,
-) -> Plan:
-    """Decide everything that a restoration needs; `plugplay.restore` documents the parameters.
+@dataclass(frozen=True, eq=False)
+class _Doubted:
+    """A finished run that suggests another noise, which the next run has to confirm."""
 
-    `scale`, `reshaping` and `pace` are found unless they are given; stamps are looked for in what is `whole`.
-
-    Returns
-    -------
-    Plan
-        ``plan.parameters`` shows what was chosen, ``plan.run()`` restores, ``plan.iterate()`` does so step by step.
-
-    Examples
-    --------
-    >>> import numpy as np, plugplay as pp
-    >>> pp.prepare(np.eye(16), pp.models.Denoising(), denoiser="tv", noise=0.1).run().image.shape
-    (16, 16)
-    """
-    description.check_model_protocol(model)
-    model = (description.reshaped(model, reshaping) if reshaping else None) or model
-    ndim = description.spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
-    given = numeric_array(y, "y")
-    leading = description.leading_axes_of(model)
-    axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading)
-    observed = axes.to_inside(given, "y")
-    traits = description.traits_of(model, observed, spatial_ndim=ndim)
-    squares = lam is not None or tune is not None  # which a given lambda is meant for, and Stein's estimate
-    likely, curve = likely_noise(observed, traits, noise, data_range, transfer, squares=squares)
-    whole = whole and scale is None
-    scale = scale or posing.scale_of(observed, traits, data_range, likely, model, curve)
-    conversion = Conversion(axes, scale, observed.dtype, data_range)
-    unit = observed if traits.observes == "counts" else scale.to_working(observed, frozen=True)
-    strange = watching.foreign_to(unit, model, traits, likely, scale) if whole else None
-    if strange is not None:
-        model = description.part_of(model, ~strange, whole=True)
-        traits = description.traits_of(model, observed, spatial_ndim=ndim)
-        scale = posing.scale_of(observed, traits, data_range, likely, model, curve)
-        unit = scale.to_working(observed, frozen=True)
-        conversion = replace(conversion, scale=scale, left=(strange, unit))
-    problem = posing.posed(unit, model, traits, likely, scale, squares=squares, noise_floor=noise_floor)
-    level, described = problem.level, problem.noise
-    threads, way = check_workers(workers), get_iteration(iteration)
-    free = schedule is None and start is None and way.name == "admm"
-    single = free and leaves_white_noise(traits)
-    # The signs that a run is watched for are those of a convolution that is inverted with too little noise in mind.
-    watched = lam is None and tune is None and start is None and not single and traits.spectrum is not None
-    found = watching.suspicion(unit, model, traits, problem, noise, scale, reshape=reshaping is None, watched=watched)
-    data_term = problem.data_term if found.model is model else found.model.data_term(unit)
-    model, traits = found.model, found.traits
-    stars = description.possible_range_of(data_term) is not None
-    uniform = isinstance(described, float) and not stars
-    first = free and not squares and max_iter is None and uniform and denoises_first(traits, level)
-    way = DenoiseFirst(model) if first else way
-    white = single or first or (uniform and leaves_nearly_white_noise(traits, level))
-    leaves, natural = "white" if white else traits.leaves, traits.natural and not stars
-    left = replace(traits, leaves=leaves, noise=level, noise_spectrum=problem.spectrum, natural=natural)
-    method = prepare_denoiser(denoiser, left, threads)
-    plain = not first and is_plain(traits, data_term, described)
-    usual, large = watched and free and max_iter is None and plain, plain and is_large(unit)
-    coarse = coarse_of(unit, model, traits, pace=pace) if (usual and large) or pace is not None else None
-    case = Case(
-        traits=description.rule_traits(data_term, traits),
-        noise=level,
-        noise_margin=problem.margin,
-        iteration=way.name,
-        strength=check_number(strength, "strength", above=0),
-        max_iter=None if max_iter is None else check_integer(max_iter, "max_iter", minimum=0),
-        one_step=single,
-        min_sigma=min_sigma_of(method),
-        grid="fine" if usual and large else "only",
-        uniform=isinstance(described, float),
-        planned=schedule is None and tol is None and not stars,
-    )
-    # Both halves of the objective are squares, so that lambda scales like them; a complete likelihood is not one.
-    squared = scale.gain**2 if traits.weight is None else 1.0
-    bounds = clip_of(clip, choose(case).clip, scale, unit, replace(problem, data_term=data_term), traits)
-    case = replace(case, beyond=goes_beyond(bounds, unit, traits.observed) and name_of(method) == REHEARSED)
-    choice = choose(case, lam=None if lam is None else check_number(lam, "lam", above=0) * squared)
-    loop = loop_of(method, choice, bounds, way.name, schedule, tol)
-    told = where_foreign(strange) + found.reasons
-    wanted = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
-    plan = Plan(
-        parameters=posing.described(loop, problem, scale, squared=squared, model=model, given=wanted, tune=tune),
-        warnings=(*posing.noticed(axes, scale, observed, traits, data_term, problem, transfer), *told),
-        reshaping=reshaping or found.reshaping,
-        _loop=loop,
-        _data_term=data_term,
-        _iteration=way,
-        _conversion=conversion,
-        _start=posing.first_guess(start, data_term, conversion),
-        _reference=None if reference is None else posing.checked_reference(reference, data_term, conversion),
-        _workers=threads,
-        _residual=step_residual(plain=large and not white, noise=level),
-        _search=None if tune is None else search_for(tune, lam, model, unit, case, described, rng),
-        _watch=watching.watch_for(data_term, traits, unit, problem, scale),
-        _case=case if watched else None,
-        _coarse=coarse,
-        _reruns=watching.reruns(noise, exact=exact_noise),
-    )
-    plan = plan if found.noise is None or exact_noise else plan._assuming(found.noise)
-    rehearsed = usual and pace is None and loop.denoiser == REHEARSED
-    return plan._rehearsed(unit, model, prepare_denoiser(denoiser, left, 1)) if rehearsed else plan
+    plan: Plan
+    driver: Driver
+    suggestion: Suggestion

@@ -17,9 +17,9 @@ from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, Sup
 from plugplay.models.exposure import exposed, per_exposure
 from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
-from plugplay.plan import prepare
 from plugplay.plots.attending import attended
 from plugplay.pnp.driver import check_callback
+from plugplay.preparation import prepare
 from plugplay.reading import RestoreOptions, kernel_of, mask_inside, observation_of
 
 if TYPE_CHECKING:

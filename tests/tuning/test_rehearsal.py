@@ -93,7 +93,7 @@ def test_the_same_on_any_number_of_threads(bricks):
 def test_a_run_with_more_noise_keeps_the_factor(bricks):
     model, y = bricks
     plan = pp.prepare(y, model, noise=NOISE, workers=1)
-    assert plan._assuming(2 * plan._case.noise)._case.strength == plan._case.strength > 1
+    assert plan._with_noise(2 * plan._case.noise)._case.strength == plan._case.strength > 1
 
 
 def test_hardly_any_noise_mild_blur_and_small_images_are_not_rehearsed(bricks):

@@ -16,9 +16,10 @@ import numpy as np
 from plugplay import denoisers
 from plugplay.levels import Pace
 from plugplay.models import Denoising
-from plugplay.plan import Plan, prepare
+from plugplay.plan import Plan
 from plugplay.pnp.driver import COARSE_TOLERANCE
 from plugplay.pnp.results import Status
+from plugplay.preparation import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ import numpy as np
 
 from plugplay.io.atomic import atomic
 from plugplay.io.errors import ImageFileError, printable
-from plugplay.plan import prepare
+from plugplay.preparation import prepare
 from plugplay.scale.executors import WAIT
 
 if TYPE_CHECKING:
