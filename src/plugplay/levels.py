@@ -1,17 +1,12 @@
-"""Coarse to fine: the same problem with pixels twice as wide, whose result is where the full one begins.
+"""Coarse to fine: restore with pixels twice as wide first, and begin the full run from that result.
 
-While sigma is large, the loop decides structure that a grid with a quarter of the pixels can hold as well. What carries
-over is the image, not sigma: with the sigma that the coarse run has reached, detail that it could not hold would never
-come back. The full run therefore begins with a large sigma again, but with the structure decided.
+While sigma is large, the loop decides structure that a grid with a quarter of the pixels can hold as well. The full run
+begins with the image of the coarse run, but with a large sigma again: with the sigma that the coarse run has reached,
+detail that the coarse grid cannot hold would never come back.
 
-Where the blur is very wide, that structure is not always found on the full grid alone. ``python
-benchmarks/levels.py``, six images: with motion of 41 pixels the coarse grid gains 0.23 dB on average, but from -0.5
-to +1.2 dB on single images; with motion of 29 pixels nothing on average (-0.3 to +0.2), with narrower blur nothing
-but an eighth more time. The limit was set on other crops of camera, coffee and astronaut and on two photographs
-(bridge, seeding), which lost 0.2 and 0.3 dB on average without it with motion of 29 and 41 pixels, and 0.02 dB with
-21. On the paper's ten images (``--images DIR``), which had no say, the coarse grid gains 0.12 dB on average with motion
-of 29 pixels and 0.42 dB with 41; against the slow schedule deblurring as it is by default changes by +0.05, +0.04,
-0.00, -0.02, +0.12 and +0.36 dB with the six kernels, in their order.
+The coarse run is only worth its time if the blur is very wide. On the paper's ten images, which were not used to set
+the limit, it gains 0.12 dB on average with motion of 29 pixels and 0.42 dB with 41; with narrower blur it gains nothing
+(``python benchmarks/levels.py``, and "Coarse to fine" in ``docs/automatic-experiments.md``).
 """
 
 from __future__ import annotations
@@ -40,21 +35,21 @@ if TYPE_CHECKING:
     from plugplay.pnp.schedules import Schedule
     from plugplay.pnp.state import History
     from plugplay.traits import Traits
-    from plugplay.tuning.rules import Case
+    from plugplay.tuning.case import Case
 
 __all__ = ["Coarse", "Pace", "coarse_of", "is_coarse", "is_large", "is_plain"]
 
-# Images below this many pixels along an axis are restored at once; there is little to save.
+# Images with fewer pixels along an axis are restored on the full grid only: there is little to save.
 MIN_SIDE = 128
 # Kernels with a smaller standard deviation along their longest axis, in pixels, need no coarse grid.
 MIN_SPREAD = 5.5
-# Interpolation sees so many pixels beyond the frame.
+# The interpolation needs this many pixels beyond the frame.
 _MARGIN = 2
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How a run on the coarse grid goes, if another run has shown it; on the working scale.
+    """Parameters of a run on the coarse grid, taken from an earlier run, on the working scale.
 
     Attributes
     ----------
@@ -63,7 +58,7 @@ class Pace:
     schedule : Schedule
         How rho grows.
     max_iter : int
-        How many iterations there are.
+        Number of iterations.
     """
 
     lam: float
@@ -72,9 +67,9 @@ class Pace:
 
     @classmethod
     def of(cls, history: History, max_iter: int, *, share: float = 1.0) -> Pace | None:
-        """Return the pace of a run, by its history; None if it was on the full grid from the beginning.
+        """Return the pace of a run from its history; None if it began on the full grid.
 
-        The number of iterations is given, and lambda and rho are multiplied by `share`.
+        The number of iterations is `max_iter`, and lambda and rho are multiplied by `share`.
         """
         coarse = history.at_level(1)
         if not len(coarse):
@@ -91,13 +86,13 @@ class Coarse:
     Attributes
     ----------
     data_term : DataTerm
-        f for means of `FACTOR` x `FACTOR` pixels.
+        The data term for means of `FACTOR` x `FACTOR` pixels.
     traits : Traits
-        Of the model that it comes from.
+        Traits of the coarse model.
     frame : tuple of int
         Spatial shape of the full image.
     pace : Pace, optional
-        How the run goes, if it is not to be chosen.
+        Parameters of the run; chosen by default.
     """
 
     data_term: DataTerm
@@ -106,13 +101,16 @@ class Coarse:
     pace: Pace | None = None
 
     def driver(self, case: Case | None, full: Driver, start: FloatArray | State | None) -> Driver:
-        """Return the run on the coarse grid, given the driver of the full one and, without a pace, its case."""
+        """Return the driver of the run on the coarse grid.
+
+        It is derived from the driver of the full run and, without a pace, from its case.
+        """
         pace = self.pace
         if pace is not None:
             more: dict[str, Any] = {"lam": pace.lam, "schedule": pace.schedule, "max_iter": pace.max_iter}
             return full.coarser(self.data_term, start=start, enlarge=self.enlarged, **more)
-        assert case is not None  # else it could not be chosen, and there is no coarse grid
-        # The mean of n pixels has a noise that is lower by the root of n.
+        assert case is not None  # else nothing can be chosen, and there is no coarse grid
+        # The mean of n pixels has noise that is lower by the root of n.
         own = replace(case, traits=self.traits, noise=case.noise / FACTOR ** (len(self.frame) / 2), grid="coarse")
         choice = choose(own)
         return full.coarser(
@@ -125,23 +123,23 @@ class Coarse:
         )
 
     def hand_over(self, before: Driver, full: Driver) -> None:
-        """Let the full run begin where the coarse one has ended; if that was stopped, it ends there."""
+        """Let the full run begin where the coarse one has ended; if that was stopped, the full run ends at once."""
         if len(before.state.history):
             first = entered(full.data_term, self.enlarged(before.state.image))
             full.begin(first, before.state.history, stopped=before.status is Status.STOPPED)
 
     def shown(self, state: State) -> State:
-        """Return a state of the coarse run with an image that has the size of the full one."""
+        """Return a state of the coarse run with an image of the full size."""
         image = state.image
         for axis in range(len(self.frame)):
             image = np.repeat(image, FACTOR, axis=axis)
         return replace(state, image=self._framed(image))
 
     def enlarged(self, image: FloatArray) -> FloatArray:
-        """Return an image of the coarse frame, interpolated to the full one."""
+        """Return an image on the coarse grid interpolated to the full one."""
         spatial = len(self.frame)
         widths = [(_MARGIN, _MARGIN)] * spatial + [(0, 0)] * (image.ndim - spatial)
-        # A coarse pixel lies in the middle of those that it is the mean of.
+        # A coarse pixel lies in the middle of the pixels that it is the mean of.
         large = bicubic_upsample(np.pad(image, widths, mode="symmetric"), FACTOR, ((FACTOR - 1) / 2,) * spatial)
         inner = slice(_MARGIN * FACTOR, -_MARGIN * FACTOR)
         return self._framed(large[(inner,) * spatial])
@@ -160,11 +158,12 @@ def is_plain(traits: Traits, data_term: DataTerm, noise: object) -> bool:
     Parameters
     ----------
     traits : Traits
-        What the model says about itself.
+        The properties of the model.
     data_term : DataTerm
-        The problem on the full grid; stretched values have no means.
+        The data term on the full grid. One on a nonlinear stretch, on which means of pixels are not meaningful, is not
+        plain.
     noise : object
-        The noise, as users know it; only that of a uniform and white one is known for the means of pixels.
+        The noise on the nominal scale. Only for uniform white noise is that of the means of pixels known.
     """
     if not isinstance(noise, int | float) or possible_range_of(data_term) is not None:
         return False
@@ -172,23 +171,23 @@ def is_plain(traits: Traits, data_term: DataTerm, noise: object) -> bool:
 
 
 def is_large(y: NDArray[Any]) -> bool:
-    """Tell whether an image is of some size: `plugplay.tuning.rules` then knows a faster schedule for a plain one."""
+    """Tell whether an image is large enough for the fast schedule of plain problems (`plugplay.tuning.rules`)."""
     return bool(min(y.shape[:2]) >= MIN_SIDE)
 
 
 def coarse_of(y: NDArray[Any], model: Model, traits: Traits, *, pace: Pace | None = None) -> Coarse | None:
-    """Return the problem on the coarse grid; None if the blur is not wide, or if the model cannot be made coarser.
+    """Return the problem on the coarse grid; None if the blur is narrow, or if the model cannot be made coarser.
 
     Parameters
     ----------
     y : array
         The observation on the working scale.
     model : Model
-        What it was observed with.
+        The model on the full grid.
     traits : Traits
-        What the model says about itself.
+        Its properties.
     pace : Pace, optional
-        How the run goes, if it is not to be chosen; the kernel does not matter then.
+        Parameters of the run. With these, the width of the blur does not matter.
     """
     if pace is None and (traits.spectrum is None or _spread(traits.spectrum) < MIN_SPREAD):
         return None
@@ -211,12 +210,12 @@ def _spread(spectrum: NDArray[np.complex128]) -> float:
 
 
 def is_coarse(start: object) -> bool:
-    """Tell whether a first guess is a state on the coarse grid."""
+    """Tell whether a first guess is a state of a run on the coarse grid."""
     return isinstance(start, State) and len(start.history) > 0 and bool(start.history.level[-1] > 0)
 
 
 def _means(y: FloatArray, spatial: int) -> FloatArray:
-    """Return the means of `FACTOR` pixels along each spatial axis; what is left over at the end is dropped."""
+    """Return the means of `FACTOR` pixels along each spatial axis; a rest at the end is dropped."""
     for axis in range(spatial):
         count = y.shape[axis] // FACTOR
         parts = [np.take(y, np.arange(count) * FACTOR + k, axis=axis) for k in range(FACTOR)]

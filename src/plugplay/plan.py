@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
     from plugplay.models.operators.reshaping import Reshaping
     from plugplay.pnp.iterations import Iteration
-    from plugplay.tuning.rules import Case
+    from plugplay.tuning.case import Case
     from plugplay.tuning.search import LambdaSearch
     from plugplay.tuning.watch import Sign, Suggestion, Watch
 

@@ -22,12 +22,13 @@ from plugplay.plan import Plan
 from plugplay.pnp.denoise_first import DenoiseFirst
 from plugplay.pnp.iterations import get_iteration
 from plugplay.tuning.accuracy import step_residual
+from plugplay.tuning.case import Case
 from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.foreign import where_foreign
 from plugplay.tuning.loop import loop_of
 from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import REHEARSED
-from plugplay.tuning.rules import Case, choose, leaves_white_noise
+from plugplay.tuning.rules import choose, leaves_white_noise
 from plugplay.tuning.search import search_for
 
 if TYPE_CHECKING:

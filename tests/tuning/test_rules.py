@@ -8,8 +8,8 @@ from skimage import data
 
 import plugplay as pp
 from plugplay.arrays.masks import fill_from_nearest
+from plugplay.tuning.case import Case
 from plugplay.tuning.risk import FACTORS, least_risk
-from plugplay.tuning.rules import Case
 from plugplay.tuning.rules import choose as choose_for
 
 BLUR = pp.models.Deblurring(pp.kernels.gaussian(9, sigma=1.6))

@@ -47,7 +47,8 @@ from plugplay.pnp.admm import ADMM
 from plugplay.pnp.driver import Driver
 from plugplay.pnp.results import Parameters
 from plugplay.tuning.accuracy import step_residual
-from plugplay.tuning.rules import Case, choose
+from plugplay.tuning.case import Case
+from plugplay.tuning.rules import choose
 from plugplay.tuning.windows import windows_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from plugplay.pnp.results import Parameters
 if TYPE_CHECKING:
     from plugplay.denoisers.base import Denoiser
     from plugplay.pnp.schedules import Schedule
-    from plugplay.tuning.rules import Choice
+    from plugplay.tuning.case import Choice
 
 __all__ = ["loop_of"]
 

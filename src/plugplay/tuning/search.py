@@ -11,8 +11,9 @@ import numpy as np
 from plugplay.arrays.checks import check_choice, generator
 from plugplay.models.description import residual_of
 from plugplay.pnp.driver import Driver
+from plugplay.tuning.case import Case
 from plugplay.tuning.risk import FACTORS, inverse_weight, least_risk
-from plugplay.tuning.rules import Case, choose
+from plugplay.tuning.rules import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
