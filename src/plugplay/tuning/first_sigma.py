@@ -2,14 +2,14 @@ r"""The first sigma of fast runs where there is hardly any noise.
 
 The first denoising decides structure, and must be strong enough for what the observation lacks
 (`plugplay.tuning.rules`). In fast runs the first sigma is half as large again as usual. With noise of 2/255 or more
-that is right for nearly all images; with 0.5/255 it removes detail that the data know, some of which later iterations
-do not bring back, unless the blur is so strong that the data know little.
+that is right for nearly all images. With 0.5/255 it removes detail that is in the data, and later iterations do not
+recover all of it, unless the blur is so strong that the data have little detail.
 
-So it falls to the usual one with the logarithm of the noise and with the share e of the frequencies that the
-observation decides (`plugplay.tuning.transmission`). Where it decides nearly all of them, as behind camera shake, even
-hardly any noise asks for as much as elsewhere: bricks would lose up to 1.5 dB.
+Therefore the factor falls from 1.5 to 1 with the logarithm of the noise and with the share e of the frequencies that
+the observation decides (`plugplay.tuning.transmission`). Where it decides nearly all of them, as behind camera shake,
+1.5 is right even with hardly any noise: bricks would lose up to 1.5 dB.
 
-Crops of 128 x 128 pixels of ``benchmarks/automatic.py``, compared with 1.5 throughout: on six images without a say
+Crops of 128 x 128 pixels of ``benchmarks/automatic.py``, compared with 1.5 throughout: on six unseen images
 (moon, astronaut, retina, rocket, wine, seeding), noise 0.5/255 and ten kernels, +0.06 dB on average, from -0.33 to
 +0.44 dB, in nine tenths of the time; on six images it was found on (bridge, page, motorcycle, brick, nuthatch, camera),
 noise 1/255 and five kernels, +0.06 dB, from -0.24 to +0.62 dB. With noise of 0.5/255 bridge, whose cables were lost,
@@ -25,11 +25,11 @@ import numpy as np
 
 __all__ = ["first_sigma_share"]
 
-# In units of the usual one, with noise and with hardly any.
-MOST, LEAST = 1.5, 1.0
-# Between these levels it changes, ...
+# The factor with noise, and with hardly any.
+MAX_SHARE, MIN_SHARE = 1.5, 1.0
+# It changes between these levels, ...
 MUCH_NOISE, HARDLY_ANY = 2 / 255, 0.6 / 255
-# ... and between these shares of all frequencies that are decided, first down and then up again.
+# ... and between these values of e, falling at first and then rising again.
 FALLING, RISING = (0.12, 0.42), (0.75, 0.85)
 
 
@@ -52,4 +52,4 @@ def first_sigma_share(decided: float, noise: float) -> float:
     """
     little = math.log(MUCH_NOISE / max(noise, HARDLY_ANY)) / math.log(MUCH_NOISE / HARDLY_ANY)
     known = min((decided - FALLING[0]) / (FALLING[1] - FALLING[0]), (RISING[1] - decided) / (RISING[1] - RISING[0]))
-    return MOST - (MOST - LEAST) * float(np.clip(little, 0, 1)) * float(np.clip(known, 0, 1))
+    return MAX_SHARE - (MAX_SHARE - MIN_SHARE) * float(np.clip(little, 0, 1)) * float(np.clip(known, 0, 1))

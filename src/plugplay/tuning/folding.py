@@ -1,28 +1,27 @@
-r"""Noise told from folded detail by the spectrum of a decimated image, whose kernel is known.
+r"""Bounds of the noise in a decimated image, from its spectrum and the kernel.
 
 Decimation by K folds the frequencies of the image x onto those of the observation,
 
 .. math:: P(f) = \sum_{k} |\hat h(f_k)|^2\, S(f_k) + s^2, \qquad f_k = (f + k) / K, \quad k \in \{0, \dots, K - 1\}^2,
 
-with P and S the spectra of observation and image and s the noise, which alone is the same everywhere. Two bounds
-follow.
+with P and S the spectra of observation and image and s the noise, which is the same at all frequencies. This gives two
+bounds.
 
-**From above.** :math:`s^2 \le \min_f P(f)`. Where an image is full of detail, no block of it is quiet and what is
-measured in the quietest ones is detail. But detail has a spectrum, and noise fills its gaps: bricks decimated by 4
-without noise are taken for a noise of 34/255 by their blocks, and of 1.5/255 at most by their spectrum.
+**From above.** :math:`s^2 \le \min_f P(f)`. Where an image is full of detail, an estimate from its quietest blocks
+measures detail. But the spectrum of detail has gaps, which noise would fill: for bricks decimated by 4 without noise,
+the blocks give a noise of 34/255, the spectrum one of 1.5/255 at most.
 
-**From below.** The spectra of images fall with the frequency: as :math:`1 / |f|^2` on average, those of textures less.
-With :math:`T(f) = \sum_k |\hat h(f_k)|^2 / |f_k|`, detail falls at least as T does from a frequency m to a higher one c
-in the same direction, and what there is more of in c is noise:
+**From below.** The spectra of images fall with the frequency: as :math:`1 / |f|^2` on average, those of textures more
+slowly. With :math:`T(f) = \sum_k |\hat h(f_k)|^2 / |f_k|`, detail falls at least as fast as T from a frequency m to a
+higher one c in the same direction, and the excess at c is noise:
 
 .. math:: P_c - s^2 \le (P_m - s^2)\, T_c / T_m \quad\Longrightarrow\quad
     s^2 \ge \frac{P_c T_m - P_m T_c}{T_m - T_c}.
 
-A kernel that leaves nothing at the corners of the spectrum, as a Gaussian one of a pixel does before every other
-pixel is taken, makes both bounds nearly the same, whatever the image. One that leaves much, as bicubic decimation,
-says little from below. Twelve images of 192 x 192
-pixels behind that Gaussian kernel, with noise of 0, 5 and 10/255: 0, 1.7 to 4.9 and 8.5 to 9.9/255 from below, 0.3 to
-3.1, 5.2 to 6.1 and 10.0 to 10.9/255 from above.
+A kernel that leaves nothing at the corners of the spectrum, such as a Gaussian of one pixel before decimation by 2,
+makes both bounds nearly equal, whatever the image. One that leaves much, such as that of bicubic decimation, gives a
+weak lower bound. Twelve images of 192 x 192 pixels behind that Gaussian kernel, with noise of 0, 5 and 10/255: 0, 1.7
+to 4.9 and 8.5 to 9.9/255 from below, 0.3 to 3.1, 5.2 to 6.1 and 10.0 to 10.9/255 from above.
 
 P is measured with nine products of sine tapers and averaged over cells of frequencies.
 """
@@ -49,25 +48,25 @@ if TYPE_CHECKING:
 
 __all__ = ["NoiseBounds", "noise_bounds"]
 
-# The middle of large images tells it; small ones have too few frequencies.
+# Of large images only the middle is used; small ones have too few frequencies.
 MIN_SIDE, MAX_SIDE = 24, 512
 TAPERS = 3
-# Cells along half of an axis: one for so many pixels, within limits.
+# Number of cells along half of an axis: one per this many pixels, within limits.
 PIXELS_PER_CELL, MIN_CELLS, MAX_CELLS = 24, 3, 8
-# The lowest power is the mean over this share of the cells. Of white noise that is too low by about this many standard
+# The lowest power is the mean over this share of the cells. For white noise that is too low by about this many standard
 # deviations of a cell's power: 1.5 to 2.1 for 32 to 512 pixels.
 LOWEST_SHARE, LOWEST_DEVIATIONS = 1 / 16, 1.9
-# Where the corner of the spectrum lies, and the middle, in cycles per sample along both axes.
+# Where the corner of the spectrum begins, and the range of its middle, in cycles per sample along both axes.
 CORNER, MIDDLE = 0.375, (0.14, 0.25)
 MIN_RADIUS = 1e-3
 NOISY_SHARE = 0.25
-# T must fall by this from middle to corner, or else nothing is known from below.
+# T must fall by this factor from middle to corner, or else there is no lower bound.
 MIN_FALL = 1.3
 
 
 @dataclass(frozen=True)
 class NoiseBounds:
-    """What the standard deviation of the noise lies between.
+    """Bounds of the standard deviation of the noise.
 
     Attributes
     ----------
@@ -80,7 +79,7 @@ class NoiseBounds:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether much of what may be noise certainly is."""
+        """Whether a large part of what may be noise certainly is noise."""
         return self.low > NOISY_SHARE * self.high
 
 
@@ -92,7 +91,7 @@ def noise_bounds(y: FloatArray, traits: Traits) -> NoiseBounds:
     y : array
         The observation, ``(H, W)`` or ``(H, W, C)``.
     traits : Traits
-        Of the model; nothing is known of those that are no decimation, leave pixels out, or have no kernel.
+        The properties of the model. There are no bounds for models without decimation or a kernel, or with a mask.
 
     Examples
     --------
@@ -109,7 +108,7 @@ def noise_bounds(y: FloatArray, traits: Traits) -> NoiseBounds:
     if min(y.shape[:2]) < MIN_SIDE:
         return NoiseBounds()
     part = y[tuple(slice((n - min(n, MAX_SIDE)) // 2, (n + min(n, MAX_SIDE)) // 2) for n in y.shape[:2])]
-    # The noise of a sum over a root is that of one channel.
+    # The sum of n channels, divided by the root of n, has the noise of one channel.
     image = part.reshape(*part.shape[:2], -1).sum(axis=2, dtype=np.float64) / math.sqrt(math.prod(part.shape[2:]))
     power = _power(image)
     rows, columns = scipy.fft.fftfreq(image.shape[0])[:, None], scipy.fft.rfftfreq(image.shape[1])[None, :]
@@ -120,7 +119,7 @@ def noise_bounds(y: FloatArray, traits: Traits) -> NoiseBounds:
 
 
 def _power(image: Array) -> Array:
-    """Return the spectrum of an image in the layout of a real FFT, such that that of white noise is its variance."""
+    """Return the spectrum of an image in the layout of a real FFT; for white noise it is the variance."""
     tapers = [
         [
             math.sqrt(2 / (n + 1)) * np.sin(math.pi * order * np.arange(1, n + 1) / (n + 1))
@@ -136,7 +135,7 @@ def _power(image: Array) -> Array:
 
 
 def _passed(taps: Array, factor: int, rows: Array, columns: Array) -> Array:
-    """Return T, the power that a kernel passes of 1 / |f| at all frequencies which are folded onto each."""
+    """Return T: the power of 1 / |f| that the kernel passes, summed over the frequencies that are folded together."""
     height, width = (np.arange(n) for n in taps.shape)
     total = np.zeros((rows.size, columns.size))
     for i, j in itertools.product(range(factor), repeat=2):
@@ -148,12 +147,12 @@ def _passed(taps: Array, factor: int, rows: Array, columns: Array) -> Array:
 
 
 def _wrapped(frequency: Array) -> Array:
-    """Return the frequency between -1/2 and 1/2 that samples cannot tell from this one."""
+    """Return the alias of a frequency between -1/2 and 1/2."""
     return frequency - np.round(frequency)
 
 
 def _lowest(power: Array, rows: Array, columns: Array) -> float:
-    """Return the lowest power of any cell of frequencies, such that that of white noise is its variance."""
+    """Return the lowest power of any cell of frequencies; for white noise it is about the variance."""
     cells = int(np.clip(round(min(rows.size, columns.size) / PIXELS_PER_CELL), MIN_CELLS, MAX_CELLS))
     row = np.clip(((rows + 0.5) * 2 * cells).astype(int), 0, 2 * cells - 1)
     column = np.minimum((columns * 2 * cells).astype(int), cells - 1)
@@ -165,7 +164,7 @@ def _lowest(power: Array, rows: Array, columns: Array) -> float:
 
 
 def _least(power: Array, passed: Array, rows: Array, columns: Array) -> float:
-    """Return the least variance of the noise, by what there is in the corner where rows and columns are highest."""
+    """Return the lower bound of the variance of the noise, from the corner where rows and columns are highest."""
     corner = (rows > CORNER) & (columns > CORNER)
     middle = (rows > MIDDLE[0]) & (rows < MIDDLE[1]) & (columns > MIDDLE[0]) & (columns < MIDDLE[1])
     here, there = float(np.mean(power[corner])), float(np.mean(power[middle]))

@@ -4,11 +4,11 @@ A run ends when delta, the change per iteration, is at most the tolerance. Near 
 
 .. math:: \delta \approx c\, a\, \sigma,
 
-with a the fall of the logarithm of sigma in an iteration. The ratio c depends on the problem more than on the image,
-which decides about one to three iterations more or less. Nothing is gained by leaving that to it: PSNR hardly changes
-there. So a run has as many iterations as the usual ratio takes, and it goes on only if the change is then still more
-than `SLACK` times what the plan was made for. That is rare, and this multiple is the tolerance that is reported. The
-number is known before the first iteration, and with it the time that is left (`plugplay.pnp.forecast`).
+with a the decrease of the logarithm of sigma per iteration. The ratio c depends on the problem more than on the image,
+which accounts for one to three iterations, over which PSNR hardly changes. So a run has the number of iterations that
+follows from the usual ratio. It continues only if the change is then still above `SLACK` times the tolerance that the
+plan was made for, which is rare; this multiple is the tolerance that is reported. The number of iterations is thus
+known in advance, and with it the time left (`plugplay.pnp.forecast`).
 
 ``python benchmarks/lengths.py`` compares with runs that end where the change per iteration is small enough; 18 images,
 20 problems each. The ratios were found on twelve of them (camera, gravel, motorcycle, brick, grass, coins, page,
@@ -22,9 +22,9 @@ super-resolution  +4 %        -0.01 (-0.24, +0.16)   +0.03 (-0.18, +0.94)
 holes             -2 %        +0.01 (-0.04, +0.30)   +0.07 (-0.06, +0.57)
 ================  ==========  =====================  ====================
 
-Of the 360 runs 10 lost more than 0.05 dB and 24 gained more. Most of what is lost is lost by decimated data without
-noise in which folded detail passes for noise (`plugplay.tuning.decimation`). With total variation instead of BM3D the
-change is +0.01 dB on average (48 runs).
+Of the 360 runs 10 lost more than 0.05 dB and 24 gained more. Most losses are of decimated data without noise, in which
+aliased detail is mistaken for noise (`plugplay.tuning.decimation`). With total variation instead of BM3D the change is
++0.01 dB on average (48 runs).
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 
 __all__ = ["SLACK", "is_known", "planned_iterations"]
 
-# What the change at the planned end may be, in units of the tolerance that the plan was made for.
+# The reported tolerance, in units of the tolerance that the number of iterations was planned for.
 SLACK = 3.0
-# The ratio with this noise, and the power of the noise by which it falls: behind a blur, ...
+# The ratio c at this noise level, and the power of the noise with which it falls: for deblurring, ...
 USUAL_NOISE = 3 / 255
 BLUR_RATIO, BLUR_POWER = 1.25, 0.32
-# ... behind one so mild that what is left to be denoised is nearly white, ...
+# ... for a blur so mild that the denoiser sees nearly white noise, ...
 MILD_RATIO, MILD_POWER = 2.6, 0.15
-# ... on a grid that prepares another, ...
+# ... on the coarse grid, ...
 COARSE_RATIO = 2.3
 # ... where pixels are missing, ...
 MISSING_RATIO, MISSING_POWER = 2.1, 0.35
-# ... where the image was decimated, by the factor, with a noise of 5/255 and with none, ...
+# ... for super-resolution, falling with the factor, ...
 DECIMATED_RATIO, RATIO_PER_FACTOR, MIN_DECIMATED_RATIO = 2.4, 0.3, 0.7
 DECIMATED_NOISE, DECIMATED_POWER = 5 / 255, 0.2
 # ... where the noise grows with the signal, and among photons.
@@ -60,7 +60,7 @@ GROWING_RATIO, PHOTON_RATIO = 0.8, 0.85
 
 
 def is_known(traits: Traits) -> bool:
-    """Tell whether the ratio was measured for problems like this."""
+    """Tell whether the ratio c is known for problems like this one."""
     return traits.observes in ("intensities", "counts")
 
 
@@ -76,27 +76,27 @@ def planned_iterations(
     uniform: bool = True,
     min_sigma: float = 0.0,
 ) -> int:
-    """Return how many iterations a run needs to come to rest, at least one.
+    """Return the number of iterations after which a run has converged, at least one.
 
     Parameters
     ----------
     traits : Traits
-        What the model says about itself.
+        The properties of the model.
     noise : float
         Standard deviation of the noise.
     first_sigma, gamma : float
         The first sigma, and the growth of rho.
     tol : float
-        The change per iteration that counts as rest.
+        The change per iteration that counts as convergence.
     turn : (float, float), optional
-        The sigma from which on rho grows faster, and by how much then. Such a run ends where sigma is what it would be
-        without the turn: that counts, not the change per iteration, which is larger the faster sigma falls.
+        The sigma from which on rho grows faster, and its growth from there on. Such a run ends at the same sigma as a
+        run without the turn; the change per iteration is no criterion, because it is larger the faster sigma falls.
     coarse : bool
-        Whether the run prepares another on a finer grid, so that more change counts as rest.
+        Whether the run is one on the coarse grid, whose tolerance is larger.
     uniform : bool
-        Whether the noise is the same everywhere.
+        Whether the noise has the same level everywhere.
     min_sigma : float
-        The level below which the denoiser is not called.
+        The least sigma that the denoiser is called with.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def planned_iterations(
 
 
 def _ratio(traits: Traits, noise: float, uniform: bool) -> float:
-    """Return delta / sigma where runs end, for each unit by which the logarithm of sigma falls in an iteration."""
+    """Return the ratio c where runs end."""
     if traits.weight is not None:
         return PHOTON_RATIO
     if not uniform:

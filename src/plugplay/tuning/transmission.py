@@ -5,7 +5,7 @@ the observation decides the share
 
 .. math:: e = \operatorname{mean}_f \frac{|\hat h|^2 S}{|\hat h|^2 S + s^2}
 
-of all frequencies: all of them where there is neither blur nor noise, none where there is nothing else.
+of all frequencies: all of them without blur and noise, none of them if there is only noise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NATURAL_VARIANCE", "natural_spectrum", "transmission"]
 
-# Of the natural spectrum: variance, and the frequency below which it is flat, in cycles per pixel.
+# The variance of the natural spectrum, and the frequency below which it is flat, in cycles per pixel.
 NATURAL_VARIANCE = 0.05
 NATURAL_FLATNESS = 1 / 64
 
@@ -39,7 +39,7 @@ def transmission(spectrum: NDArray[np.complex128], noise: float) -> float:
     Parameters
     ----------
     spectrum : array
-        Of the blur.
+        The spectrum of the blur.
     noise : float
         Standard deviation of the noise.
 

@@ -1,33 +1,35 @@
-"""The loop watches itself: what a run says about the noise that was assumed.
+"""Monitoring of a run: whether it contradicts the noise level that was assumed.
 
-Six signs that lambda was too small, that is, that there is more noise (or a worse model) than was assumed:
+Six signs show that lambda was too small, that is, that there is more noise (or a worse model) than was assumed:
 
-* **The residual** ``G x - y`` is larger than the noise. With the right noise it is a little smaller, 0.8 to 1.0 of
-  it; a wrong kernel or underestimated noise leaves more. Where the blur leaves least of an image it is the noise, which
-  must not be more than was assumed in dark or in bright places either: `plugplay.tuning.weakest`.
-* **There is more noise in dark than in bright places**, as if the numbers had a curve of brightness: what such a curve
-  does to the blur is then assumed as noise (`plugplay.tuning.curve_misfit`).
-* **The clip works too hard.** In a sound run the multiplier u is what the denoiser removed. Noise that winds up in u
-  drives x + u out of the range of images, the clip cuts it off, and u becomes much larger than what the denoiser did:
-  up to 1.8 times in sound runs, 2 to 4 times in runs that end in noise. Where a quarter of an image is white, it is
-  2.8 times in sound runs and 3.6 to 8 times in others.
-* **The restored image is noisier than the observation.** Texture, too, looks like noise; whether it was noise is
-  seen by restoring again with a stronger prior, which takes noise away and leaves texture. Where the residual speaks
-  for more noise as well, less is enough to try: gravel, Gaussian 0.5, noise 5, told 3, had been below its input.
-* **The restored image rings**: `plugplay.tuning.ringing`. Images of parallel lines seem to ring as well: a stronger
-  prior takes ringing away and leaves lines.
-* **The restored image has structure where the observation is flat**: `plugplay.tuning.flatness`. It has to fade with a
-  stronger prior, or it is there: bricks of low contrast had lost 8 dB by being restored with ever more noise in mind.
+* **The residual** ``G x - y`` is larger than the noise. With the right noise it is a little smaller, 0.8 to 1.0 of it;
+  a wrong kernel or underestimated noise leaves more. At the frequencies where the blur leaves least of the image, the
+  residual is the noise itself, which must not exceed the assumed level in dark or in bright places
+  (`plugplay.tuning.weakest`).
+* **There is more noise in dark than in bright places**, as if the values were gamma-encoded. The effect of such a curve
+  on the blur is then assumed as noise (`plugplay.tuning.curve_misfit`).
+* **The multiplier grows.** In a sound run u is what the denoiser removed. Noise that accumulates in u drives x + u out
+  of the range of images, where it is clipped, and u becomes much larger than what the denoiser removed: up to 1.8 times
+  in sound runs, 2 to 4 times in runs that end in noise. Where a quarter of an image is white, it is 2.8 times in sound
+  runs and 3.6 to 8 times in others.
+* **The restored image is noisier than the observation.** Texture looks like noise, too. A second run with a stronger
+  prior decides: it removes noise and keeps texture. If the residual also indicates more noise, a lower limit applies:
+  gravel, Gaussian 0.5, noise 5, told 3, had been below its input.
+* **The restored image rings**: `plugplay.tuning.ringing`. Images of parallel lines look similar, but a stronger prior
+  removes ringing and keeps lines.
+* **The restored image has structure where the observation is flat**: `plugplay.tuning.flatness`. If it does not fade
+  with a stronger prior, it is real: bricks of low contrast had lost 8 dB by being restored with an ever higher noise
+  level.
 
-And one that lambda was too large:
+One sign shows that lambda was too large:
 
-* **The residual is far smaller than the noise**, also where the blur leaves least of an image, so that nearly all noise
-  there is must be in it. A denoiser that keeps texture with its noise leaves little, too: whether it was that is seen
-  by restoring again with as much noise as was left, which then leaves hardly any. JPEG files hold less noise there,
-  which estimates of the noise know: only levels that were told are lowered.
+* **The residual is far smaller than the noise**, also where the blur leaves least of an image, so that it should
+  contain nearly all of the noise. A denoiser that keeps texture together with its noise leaves a small residual as
+  well. A second run, with the level of that residual, decides: it then leaves hardly any. JPEG files have less noise at
+  these frequencies, which noise estimates take into account, so for JPEG files only given levels are lowered.
 
-Where the second run does not tell whether there was noise or texture, neither is dropped: errors of two restorations
-are not the same, and their mean is nearly as good as the better of both and far from the worse (`Watch.share`).
+If the second run does not tell noise from texture, the result is a weighted mean of both runs: their errors differ, and
+the mean is nearly as good as the better one and far better than the worse (`Watch.share`).
 
 The figures come from runs with BM3D on crops of scikit-image's camera, motorcycle and gravel with ten kernels.
 """
@@ -61,85 +63,89 @@ if TYPE_CHECKING:
 __all__ = ["MAX_RERUNS", "Sign", "Suggestion", "Watch"]
 
 MAX_RERUNS = 3
-# Of all of the residual, or of a quarter of it where the image is weakest; and of that if the noise is uneven, which
-# one level cannot do justice to: once it was raised, more in dark places costs less than detail elsewhere.
+# Limits of the residual in units of the assumed noise: of its RMS, or that in a quarter of the pixels where the image
+# is weakest; if the noise there is uneven, before and after the level was raised. No single level fits uneven noise:
+# once it was raised, some noise in dark places costs less than detail elsewhere.
 MAX_RESIDUAL, MAX_UNEVEN_RESIDUAL, MAX_UNEVEN_RESIDUAL_AGAIN = 1.25, 1.1, 1.5
-# In units of the noise that was assumed first: what falls with the brightness is noise, not what is left of detail.
+# In units of the noise that was assumed first: below this, a residual that falls with the brightness may be a rest of
+# detail.
 MIN_CURVED_RESIDUAL = 0.8
-# Of the residual in units of the assumed noise, in all and where the image is weakest: 0.5 to 0.62 and 0.5 to 0.57 if
-# it was told twice too high, 0.74 to 0.78 in both where an estimate was 1.3 and 1.5 times too high (grass, coins), and
-# 0.68 and 0.9 or more in sound runs over texture.
+# The residual in units of the assumed noise, of all frequencies and of those where the image is weakest: 0.5 to 0.62
+# and 0.5 to 0.57 if the given level was twice too high, 0.74 to 0.78 in both where an estimate was 1.3 and 1.5 times
+# too high (grass, coins), and 0.68 and 0.9 or more in sound runs with texture.
 MAX_EXCESS_RESIDUAL = 0.8
-# Of the residual where the image is weakest, what the run that follows leaves: 0.95 or more if there was so much noise.
-# Behind a mild blur over texture it is 0.2 to 0.7 whether the first had been right or not; behind others 0.45 to 0.75
-# were seen only where it had been wrong.
+# The residual of the second run where the image is weakest, as a share of that of the first: 0.95 or more if there was
+# so much noise. With texture behind a mild blur it is 0.2 to 0.7 whether the first level had been right or not; with
+# other blurs 0.45 to 0.75 occurred only where it had been wrong.
 MIN_RESIDUAL_AGAIN, MIN_RESIDUAL_LEFT = 0.75, 0.3
-# Of two runs of which nothing tells the right one, how much of the second is in the result.
+# The weight of the second run in the result if nothing tells which one is right.
 NOISE_OR_TEXTURE, EXCESS_OR_TEXTURE = 1 / 3, 1 / 2
-# The least of the residual that is taken for noise.
+# The share of the residual that is taken for noise at least.
 NOISE_IN_RESIDUAL = 0.7
 # JPEG of quality 92 and 95 left 13 to 14/255 there of 20/255 (motorcycle, chelsea).
 TAKEN_BY_JPEG = 1.5
-# By how much the noise is raised where the run only tells that it was too low; more, if it was raised before, but not
-# if the blur is so mild that there is little to wind up: there too much noise costs most (chelsea, Gaussian 0.5, stored
-# with gamma: 1.4 dB below its input with 9/255, 2.8 dB above with 3/255).
+# The factor by which the noise is raised if a run only shows that it was too low. It grows if the noise was raised
+# before, except behind a mild blur, where too high a level costs most (chelsea, Gaussian 0.5, stored with gamma: 1.4 dB
+# below its input with 9/255, 2.8 dB above with 3/255).
 RAISE = 1.6
 # Sound runs of six images (128 x 128 pixels, noise 0.5 to 10/255) rang by 0.02 at most, true images by 0.13; two masked
-# ones with a kernel a tenth too wide, which nothing else shows, by 0.3 and 1.0. Less is enough for a run that something
-# else has spoken against already.
+# ones with a kernel a tenth too wide, which no other sign shows, by 0.3 and 1.0. The lower limit applies once the noise
+# was raised.
 MAX_RINGING, MAX_SUSPECTED_RINGING = 0.2, 0.04
-# What is left of ringing with more noise in mind: 0.08 to 0.74 where a kernel or a curve was wrong, 0.92 to 1.4 for the
-# lines of a bridge, which are lost where they are taken for ringing (5 to 7 dB).
+# The share of the ringing that is left with a higher noise level: 0.08 to 0.74 where a kernel or a curve was wrong,
+# 0.92 to 1.4 for the lines of a bridge, which are lost if they are taken for ringing (5 to 7 dB).
 MAX_RINGING_LEFT = 0.85
-# A prior this strong lets nothing ring, and images whose spectrum knows the kernel by chance must not be smoothed away.
+# From this noise on the prior prevents ringing, and images whose spectrum resembles the kernel's by chance must not be
+# smoothed.
 MAX_RINGING_NOISE = 5 / 255
-# In units of the noise that was assumed first, and of the one assumed now: 4.7 and 1.4 or more in spoilt results, 0.4
-# and 0.3 or less in sound ones. True images have up to 0.6 of the first.
+# Structure in flat places, in units of the noise that was assumed first, and of the one assumed now: 4.7 and 1.4 or
+# more in spoilt results, 0.4 and 0.3 or less in sound ones. True images have up to 0.6 of the first.
 MAX_FLAT_STRUCTURE, MAX_FLAT_STRUCTURE_NOW = 1.5, 0.5
 MAX_DUAL_PER_MOVE, DUAL_PER_SATURATED = 2.0, 4.0
-# Where the multiplier tells most: between these shares of the first sigma. Later, saturated places raise it in sound
-# runs too.
+# The multiplier is examined between these shares of the first sigma. Later, saturated places raise it in sound runs as
+# well.
 TELLING = (0.21, 0.58)
-# In units of the assumed noise; and the least of all, as photographs have grain of their own (a page 2.6/255, fur 5).
-# The second where the residual speaks for more noise, too.
+# The noise of a restored image, in units of the assumed noise, alone and if the residual indicates more noise as well;
+# and in absolute units, because photographs have grain (a page 2.6/255, fur 5).
 MIN_NOISINESS, MIN_SUSPECTED_NOISINESS, MIN_NOISE_LEFT = 3.0, 1.5, 4 / 255
 MIN_CLEANING = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Watch:
-    """What a run is held against.
+    """What a run is checked against.
 
     Attributes
     ----------
     data_term : DataTerm
-        f.
+        The data term.
     observed : array of bool, optional
-        Where the observation counts.
+        True where a pixel was observed.
     noise : float
         The noise that was assumed, on the scale of the data term.
     seen : Seen
-        What there was to see in the observation.
+        Statistics of the observation.
     first_noise : float
         The noise that was assumed at first, before a run suggested more.
     bounded : bool
-        Whether the range of the image is known, so that what is clipped tells something.
+        Whether the range of the image is known, so that clipping is a sign of something wrong.
     convolution : bool
-        Whether the model is one. For others a residual above the noise may be detail that the denoiser cannot hold.
+        Whether the model is a convolution. For others a residual above the noise may be detail that the denoiser
+        removes.
     taps : array, optional
         The kernel, if the image is 2-D and not decimated.
     observation : array, optional
-        What was observed, if its noise is uniform; what is missing may be NaN.
+        The observation, if its noise is uniform; missing pixels may be NaN.
     scale : Scale, optional
-        What its numbers mean in its file.
+        Nominal and working range.
     estimated : bool
-        Whether the noise was estimated, not told.
+        Whether the noise was estimated, not given.
     mild : bool
-        Whether the blur takes so little that the observation decides nearly all of the image.
+        Whether the blur is so mild that the observation decides nearly all of the image.
     uniform : bool
-        Whether the noise is believed to be the same at every brightness.
+        Whether the noise is assumed to be the same at every brightness.
     extreme : float
-        The share of the observation that is so near to black or white that what is sharper is clipped.
+        The share of the observation that is so near to black or white that overshoot is clipped.
     """
 
     data_term: DataTerm
@@ -158,7 +164,7 @@ class Watch:
     extreme: float = 0.0
 
     def winds_up(self, history: History) -> bool:
-        """Tell, also in the middle of a run, whether noise winds up in the multiplier."""
+        """Tell whether noise accumulates in the multiplier; also works in the middle of a run."""
         if not self.bounded:
             return False
         full = history.at_level(0)
@@ -168,21 +174,21 @@ class Watch:
         return bool(np.any((full.dual > limit * full.denoiser_move)[telling]))
 
     def suggests(self, state: State, x: FloatArray, *, refuted: frozenset[Sign] = frozenset()) -> Suggestion | None:
-        """Return the noise that a run suggests, if it is clearly another than was assumed.
+        """Return the noise that a run suggests, if it clearly differs from the assumed one.
 
         Parameters
         ----------
         state, x : State, array
             The end of the run, and its image on the whole domain.
         refuted : set of str
-            Signs that mean nothing in this image.
+            Signs to be ignored, because an earlier run has refuted them.
         """
         assumed = max(self.noise, MIN_NOISE)
         left, there = self._residual(x), self._weak_noise(state.image, x)
         curved = there.falls and self._is_linear and there.worst > MIN_CURVED_RESIDUAL * self.first_noise
         misfit = curve_misfit(self.data_term, x, self.observed) if curved else 0.0
         reason = CURVED if curved else ""
-        if self.winds_up(state.history):  # such a run is given up, and the residual of half a run tells nothing else
+        if self.winds_up(state.history):  # such a run is given up, so its residual tells nothing else
             return Suggestion(max(self._more() * assumed, misfit), "winding", reason=reason)
         if max(left, misfit) > MAX_RESIDUAL * assumed or there.worst > self._limit(there) * assumed:
             return Suggestion(max(left, misfit, there.worst), "residual", reason=reason)
@@ -214,30 +220,31 @@ class Watch:
         *,
         refuted: frozenset[Sign] = frozenset(),
     ) -> float:
-        """Return how much of a run with the other noise should be in the result: all if it was right to assume it.
+        """Return the weight of the run with the suggested noise in the result: 1 if that noise was right.
 
         Parameters
         ----------
         suggested : Suggestion
             What led to the run.
         before, after : State
-            The end of the run before, and of that run.
+            The end of the first run, and of the run with the suggested noise.
         x : array
-            Its image on the whole domain.
+            The image of the latter on the whole domain.
         refuted : set of str
-            Signs that mean nothing in this image.
+            Signs to be ignored.
         """
         match suggested.sign:
             case "ringing":
                 return float(self._ringing(after.image) < MAX_RINGING_LEFT * self._ringing(before.image))
-            case "structure":  # what is invented fades; what is there, a stronger prior spreads
+            case "structure":  # with a stronger prior invented structure fades, and real structure spreads
                 return float(self._structure(after.image) < self._structure(before.image))
             case "noise":
                 if noisiness(after.image) >= noisiness(before.image) / MIN_CLEANING:
                     return 0.0
                 if not self._weak_noise(after.image, x).level < MIN_RESIDUAL_AGAIN * suggested.noise:
                     return 1.0
-                # Fine texture goes as well, but does not appear in the residual. Nor does what a wrong kernel does.
+                # Fine texture is removed as well, but does not appear in the residual; neither do effects of a wrong
+                # kernel.
                 return 1.0 if self._is_compressed() else 0.0 if self.mild else NOISE_OR_TEXTURE
             case "excess":
                 kept = self._weak_noise(after.image, x).level / suggested.weak
@@ -245,7 +252,7 @@ class Watch:
                     return 0.0
                 if kept > MIN_RESIDUAL_AGAIN:
                     return 1.0
-                if not self.estimated:  # what was told is right unless the data clearly speak against it
+                if not self.estimated:  # a given level is right unless the data clearly contradict it
                     return 0.0
                 return EXCESS_OR_TEXTURE if self.mild or self.observed is not None else 1.0
             case _:
@@ -264,18 +271,18 @@ class Watch:
         return structure_in_flat_places(self.observation, image, max(self.taps.shape), first)
 
     def _measured(self) -> float:
-        """Return what was measured in the observation if it was too uncertain to be assumed, else 0.
+        """Return the noise measured in the observation, if it may have been too uncertain to be assumed; else 0.
 
-        Where everything is texture an estimate may be far too high, and little is assumed instead. But once the image
-        turns out to be noisy, noise has to be assumed that takes it away, or it passes for texture: a JPEG file of
-        gravel ended 4.0 dB below its input, with 2/255 assumed of 5.
+        Where everything is texture an estimate may be far too high, so a lower level is assumed. If the restored image
+        turns out to be noisy, the measured level is needed after all: a JPEG file of gravel ended 4.0 dB below its
+        input with 2/255 assumed instead of 5.
         """
         if not self.estimated or self.observation is None or self.observed is not None or not self._is_linear:
             return 0.0
         return estimate_noise(self.observation).sigma
 
     def _is_compressed(self) -> bool:
-        """Tell whether the observation was a JPEG file, which holds less noise where an image is weakest."""
+        """Tell whether the observation was a JPEG file, which has less noise where an image is weakest."""
         if self.observation is None or self.scale is None:
             return False
         stored = self.observation if self._is_linear else self.scale.to_nominal(self.observation)
@@ -285,7 +292,7 @@ class Watch:
         return -math.inf if self.taps is None else ringing(image, self.taps)
 
     def _more(self) -> float:
-        """Return by how much to raise the noise: the more, the more it was raised before."""
+        """Return the factor by which to raise the noise: larger if it was raised before."""
         if self.mild:
             return RAISE
         return min(RAISE * math.sqrt(max(self.noise, MIN_NOISE) / max(self.first_noise, MIN_NOISE)), RAISE**2)
@@ -299,22 +306,22 @@ class Watch:
         return math.sqrt(float(np.sum(np.square(residual, dtype=np.float64))) / max(seen, 1))
 
     def _weak_noise(self, image: FloatArray, x: FloatArray) -> WeakNoise:
-        """Return what the residual holds where the image is weakest; only its level if it should be uneven."""
+        """Return the noise in the residual where the image is weakest; only its level if uneven noise is expected."""
         found = weak_noise(residual_of(self.data_term, x), image, self.taps, self.observed)
         return found if self.uniform else replace(found, parts=())
 
     def _limit(self, there: WeakNoise) -> float:
-        """Return what the residual may be where there is most of it and the image is weakest, in units of the noise."""
+        """Return the limit of the residual in the worst quarter where the image is weakest, in units of the noise."""
         if not there.is_uneven:
             return MAX_RESIDUAL
         return MAX_UNEVEN_RESIDUAL if self.noise <= self.first_noise else MAX_UNEVEN_RESIDUAL_AGAIN
 
     @property
     def _is_linear(self) -> bool:
-        """Whether numbers are taken for light as they are."""
+        """Whether no transfer curve was undone."""
         return self.scale is None or self.scale.transfer == "linear"
 
 
 def noisiness(image: FloatArray) -> float:
-    """Return how much noise seems to be in a restored image."""
+    """Return the apparent noise level of a restored image."""
     return estimate_noise(image).sigma
