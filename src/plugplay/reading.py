@@ -1,4 +1,4 @@
-"""Names of files in place of arrays: what the one-call functions take, as the command line does."""
+"""File names in place of arrays, as the one-call functions accept them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RestoreOptions", "is_path", "kernel_of", "mask_inside", "observation_of", "pixels_of"]
 
-# How far from one the sum of a kernel may be without being told.
+# The sum of a kernel may differ from one by this much without a warning.
 _SUM_TOLERANCE = 1e-3
 
 
@@ -58,7 +58,7 @@ class RestoreOptions(TypedDict, total=False):
 
 
 def is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Tell whether something is the name of a file."""
+    """Tell whether a value is a file name."""
     return isinstance(value, str | os.PathLike)
 
 
@@ -68,11 +68,11 @@ def observation_of(y: Any, options: dict[str, Any], *, optical: bool) -> tuple[A
     Parameters
     ----------
     y : array or path
-        What is to be restored.
+        The observation.
     options : dict
-        Options of `plugplay.restore`; what the file says fills in for those that were not given.
+        Options of `plugplay.restore`; those that were not given are taken from the file.
     optical : bool
-        Whether what is to be undone happened to light: see `plugplay.io.light_transfer`.
+        Whether the degradation, such as a blur, acted on light: see `plugplay.io.light_transfer`.
     """
     options = dict(options)
     for name in ("reference", "start"):
@@ -97,7 +97,7 @@ def pixels_of(value: Any) -> Any:
 
 
 def _mask_of(value: Any, y: ArrayLike, channel_axis: object) -> tuple[Any, tuple[str, ...]]:
-    """Return the mask of a file, True where it is white, and what is questionable; arrays are returned as they are."""
+    """Return the mask of a file, True where it is white, and warnings about it; arrays are returned as they are."""
     if not is_path(value):
         return value, ()
     image = numeric_array(y, "y")
@@ -108,7 +108,7 @@ def _mask_of(value: Any, y: ArrayLike, channel_axis: object) -> tuple[Any, tuple
 
 
 def mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
-    """Return a mask with the axes of y, its channels where models expect them, and what is questionable about it."""
+    """Return a mask with the axes of y and its channels last, and warnings about it."""
     if mask is None:
         return None, ()
     white, doubts = _mask_of(mask, y, options.get("channel_axis"))
@@ -120,7 +120,7 @@ def mask_inside(y: ArrayLike, mask: object, spatial_ndim: int, options: dict[str
 
 
 def kernel_of(kernel: ArrayLike | str | os.PathLike[str]) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Return the kernel that an array, a word or a file means, with the sum one, and what was changed about it.
+    """Return the kernel given by an array, a description or a file, with the sum one, and notes on changes.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def kernel_of(kernel: ArrayLike | str | os.PathLike[str]) -> tuple[NDArray[Any],
 
 
 def _single(path: str | os.PathLike[str]) -> io.ImageFile:
-    """Return a file with one image in it."""
+    """Read a file, which must hold a single image."""
     image = io.read(path)
     count = image.pages.shape[0]
     if count > 1:

@@ -1,4 +1,4 @@
-"""`restore`, and one function for each of the usual tasks."""
+"""`restore`, and one function for each common task."""
 
 from __future__ import annotations
 
@@ -75,15 +75,16 @@ def restore(
     y : array
         The observation: integers, or floats on [0, 1] (else say so with `data_range`).
     model : Model
-        What happened to the image, from `plugplay.models`.
+        The model of what happened to the image, such as those in `plugplay.models`.
     denoiser : str or callable
         A name from ``plugplay.denoisers.available()``, or any callable ``(image, sigma) -> image`` for float
         images on [0, 1], gray ``(H, W)`` or colour ``(H, W, C)``.
     noise : float, PoissonGaussian, ColouredNoise or "auto", optional
         Standard deviation of the noise, on the scale [0, 1] for integers and in the units of float input; or noise that
         grows with the signal; or, for denoising, noise with a given spectrum. Estimated from y by default and for
-        ``"auto"``: deblurring then treats 16-bit integers, and denoising all numbers, whose noise clearly grows with
-        signal or light as photon counts; denoising also detects coloured noise, as left by demosaicking.
+        ``"auto"``. If the noise clearly grows with the signal, denoising then treats y as photon counts, and deblurring
+        does so for 16-bit integers; denoising also detects photon noise behind a transfer curve, and coloured noise,
+        such as that of demosaicking.
     lam : float, optional
         Lambda, the weight of the prior. By default this, `schedule`, `tol` and `max_iter` are chosen from the noise,
         the model and the denoiser: see `plugplay.tuning.rules`.
@@ -99,8 +100,7 @@ def restore(
     start : array or State, optional
         The first guess, in the units of `reference`, or the state of an earlier run to continue.
     clip : (float, float), "auto" or None
-        The denoiser's input is clipped to this range, by default to that of the image, and never below what was
-        observed. An end may be infinite.
+        The denoiser's input is clipped to this range, by default to that of the image. An end may be infinite.
     strength : float
         Multiplies the automatic lambda: above 1 for a smoother image, below for a sharper one.
     tune : "sure", optional
@@ -108,7 +108,7 @@ def restore(
         restorations. For models with Gaussian noise.
     reference : array, optional
         The true image, for the PSNR in the history: integers, or floats in the units of ``result.image``. The one-call
-        functions also accept file names for this and for `start`.
+        functions also accept file names for it and for `start`.
     channel_axis : int, optional
         The axis of the colour channels. By default y has none, unless its last axis has length 3 or 4.
     spatial_ndim : {2, 3}, optional
@@ -117,10 +117,10 @@ def restore(
         The values of black and white. Default: the dtype's range for integers, (0, 1) for floats.
     transfer : str
         The transfer curve of y, which encodes light as values: ``"linear"``, ``"srgb"`` or ``"gamma:2.2"``. Unless it
-        is linear, light is restored, because blur happens to light, and encoded again; `noise` still refers to the
-        values of y.
+        is linear, y is decoded to light, which is what a blur acts on, restored, and encoded again; `noise` still
+        refers to the values of y.
     noise_floor : float
-        Lower limit of the estimated noise; for example, what JPEG compression rounded away.
+        Lower limit of the estimated noise, for example that of JPEG rounding.
     exact_noise : bool
         Whether to keep a given noise level even if the data contradict it.
     callback : callable, optional
@@ -173,7 +173,7 @@ def restore(
 
 
 def _with_options(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Show the options of `restore` in the signature of a function, and name the function in errors about them."""
+    """Add the options of `restore` to the signature of a function, and name the function in errors about them."""
     own = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     options = [p for name, p in inspect.signature(restore).parameters.items() if name in RestoreOptions.__annotations__]
     signature = inspect.signature(function).replace(parameters=[*own, *options])
@@ -235,9 +235,9 @@ def deblur(
     mask : array of bool or path, optional
         True (in a file: white) where a pixel was observed.
     exact_kernel : bool
-        Whether to keep the kernel even if the data clearly fit one better that is a little wider, narrower or turned.
-        The part of the data that it does not explain still counts as noise, so that a wrong kernel does not spoil the
-        image; only a given `lam` is never changed.
+        Whether to keep the kernel even if a slightly wider, narrower or turned one clearly fits the data better. The
+        misfit of a wrong kernel then counts as noise, so that it does not spoil the image; only with a given `lam` it
+        does not.
 
     Examples
     --------
@@ -374,11 +374,11 @@ def single_photon(
     if method == "auto" and not are_stable(counts[1]):
         return restore(observed, model, **options).noting(*doubts)
     if axes.image_channel is not None:
-        options["channel_axis"] = axes.image_channel + 1  # behind that of ones and trials
+        options["channel_axis"] = axes.image_channel + 1  # after the axis of ones and trials
         counts = np.moveaxis(counts, -1, axes.image_channel + 1)
     options.setdefault("denoiser", denoisers.get("bm3d", profile="high"))  # one call is cheap, and this 0.03 dB better
     return restore(counts, StabilisedPhotons.of(model), **options).noting(*doubts)
 
 
-# Options that only mean something to a loop.
+# Options that have a meaning only for the loop.
 _LOOP_OPTIONS = ("lam", "schedule", "start", "max_iter", "tol", "tune")

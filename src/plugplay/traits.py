@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["NEARLY_EXACT", "SETTLED_SIGMA", "Leaves", "Observes", "Traits"]
 
 NEARLY_EXACT = 1.5 / 255
-"""Data with less noise than this are enlarged like exact ones."""
+"""For super-resolution, data with less noise than this are treated as exact."""
 
 SETTLED_SIGMA = 0.12
-"""While they are enlarged, structure is decided above this sigma: there schedule and denoiser change their ways."""
+"""Super-resolution of such data decides structure above this sigma; below, rho grows faster and BM3D is denser."""
 
 Observes = Literal["intensities", "counts", "complex", "projections"]
 Leaves = Literal["white", "coloured", "shot"]
@@ -28,7 +28,7 @@ Leaves = Literal["white", "coloured", "shot"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Traits(Fingerprinted):
-    r"""What automatic parameters and denoisers need to know about a model and its observation.
+    r"""Properties of a model and its observation, for automatic parameters and denoisers.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class Traits(Fingerprinted):
         whose natural weight is the variance of the noise.
     noise_spectrum : array of float, optional
         Relative power of the noise that is left to the denoiser, on a regular grid of frequencies in the layout of an
-        FFT, where it is known; None for white noise, and where it is not.
+        FFT; None if it is white or not known.
     noise : float, optional
-        Standard deviation of the noise, if the model knows it. In the traits that a denoiser gets it is always the
+        Standard deviation of the noise, if the model defines it. In the traits that a denoiser gets it is always the
         level that was given or estimated.
     observed : array of bool, optional
-        True where the observation counts, in its shape; None means everywhere.
+        True where a sample was observed, in the shape of the observation; None means everywhere.
     natural : bool
         Whether the denoiser sees something like a photograph, so that what was learned on photographs applies. Star
         fields and images from few photons are not like photographs.

@@ -1,7 +1,7 @@
-"""What a denoiser is, what else it may offer, and how a restoration uses it.
+"""The protocol of denoisers, with its optional members, and how a restoration uses them.
 
-A denoiser is any callable ``(image, sigma) -> image``: a float image in [0, 1], gray ``(H, W)`` or colour
-``(H, W, C)``, and the standard deviation of the Gaussian noise to remove on that scale. Nothing has to be inherited.
+A denoiser is any callable ``(image, sigma) -> image``: it gets a float image in [0, 1], gray ``(H, W)`` or colour
+``(H, W, C)``, and the standard deviation of the Gaussian noise on that scale. There is no base class to inherit from.
 A denoiser is immutable and may be called from several threads. These members are optional:
 
 ``name : str``
@@ -16,8 +16,8 @@ A denoiser is immutable and may be called from several threads. These members ar
 ``min_sigma : float``
     The noise level, on the scale [0, 1], below which the denoiser no longer improves an image; 0 if absent.
 ``efforts(sigmas, *, colour) -> list of float``
-    Return about how long the calls of a session with these sigmas take, relative to each other, on gray images or in
-    colour; used to predict the time left. Without it, all calls are assumed to take equally long.
+    Return the approximate durations of a session's calls with these sigmas, relative to each other, for gray or colour
+    images; used to predict the time left. Without it, all calls are assumed to take equally long.
 ``spatial_ndims : tuple of int``
     The numbers of spatial axes it can be prepared for; ``(2,)`` if absent. A denoiser that lists 3 gets volumes
     ``(D, H, W)`` and ``(D, H, W, C)`` only after a call of `prepared`, since ``(D, H, W)`` looks like ``(H, W, C)``.
@@ -62,8 +62,8 @@ __all__ = [
 Progress: TypeAlias = Callable[[float], object]
 Cut: TypeAlias = tuple[int | slice | EllipsisType, ...]
 
-# Sessions of slices are kept for this many pixels; slices beyond them are denoised without a memory. BM3D remembers 22
-# to 40 bytes of a pixel, so that this is 180 to 330 MB. A volume of 141 x 141 x 141 has as many pixels in its slices.
+# Slices with up to this many pixels in total keep their sessions; further ones are denoised without. BM3D stores 22 to
+# 40 bytes per pixel, that is, 180 to 330 MB. A volume of 141 x 141 x 141 has as many pixels in its slices.
 MAX_SESSION_PIXELS = 2**23
 
 
@@ -89,7 +89,7 @@ class SessionDenoiser(Protocol):
 
 
 class ProblemTraits(Protocol):
-    """What `prepared` gets to know about the problem; `plugplay.traits.Traits` is one."""
+    """The traits that `prepared` gets; `plugplay.traits.Traits` has them."""
 
     @property
     def leaves(self) -> str:
@@ -122,7 +122,7 @@ def prepare_denoiser(denoiser: str | Denoiser, traits: ProblemTraits, workers: i
 
 
 def open_session(denoiser: Denoiser, progress: Progress | None = None) -> Denoiser:
-    """Return what one restoration should call: the denoiser's session if it offers one, else itself."""
+    """Return the denoiser for one restoration: its session if it has sessions, else the denoiser itself."""
     begin = getattr(denoiser, "session", None)
     if not callable(begin):
         return denoiser
@@ -131,7 +131,7 @@ def open_session(denoiser: Denoiser, progress: Progress | None = None) -> Denois
 
 
 def min_sigma_of(denoiser: object) -> float:
-    """Return the noise level below which the denoiser no longer improves an image; 0 if it does not say.
+    """Return the noise level below which the denoiser no longer improves an image, 0 by default.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def spatial_ndims_of(denoiser: object) -> tuple[int, ...]:
 
 
 def efforts_of(denoiser: object, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:
-    """Return about how long the calls of a session take, relative to each other; all alike if it does not tell.
+    """Return the approximate relative durations of a session's calls; equal ones by default.
 
     Examples
     --------
@@ -166,10 +166,10 @@ def efforts_of(denoiser: object, sigmas: Sequence[float], *, colour: bool = Fals
 
 
 def check_picklable(denoiser: object, problem: str) -> None:
-    """Raise a `TypeError` that begins with `problem` and says what to do if a denoiser cannot be pickled."""
+    """Raise a `TypeError` that begins with `problem` and gives advice if a denoiser cannot be pickled."""
     try:
         pickle.dumps(denoiser)
-    except Exception as error:  # pickling raises what it likes
+    except Exception as error:  # pickling may raise anything
         raise TypeError(
             f"{problem} cannot ({error}): define it at the top of a module, or use one by its name"
         ) from None
@@ -246,7 +246,7 @@ class _InParts:
         return self._join(image, lambda _, part: self.denoiser(part, sigma))
 
     def session(self, progress: Progress | None = None) -> Denoiser:
-        # Parts must not share a memory: what is remembered of one is not true of another.
+        # Each part needs its own session, because sessions remember their images.
         sessions: dict[int, Denoiser] = {}
         shape: tuple[int, ...] = ()
         done, total, kept = 0, 1, 0
@@ -292,7 +292,7 @@ class _InParts:
         return joined if len(passes) == 1 else joined / image.dtype.type(len(passes))
 
     def _checked(self, clean: FloatArray, part: FloatArray) -> FloatArray:
-        # An assignment would stretch a wrong shape and cast a wrong dtype without a word.
+        # An assignment would silently broadcast a wrong shape and cast a wrong dtype.
         found = np.asarray(clean)
         if found.shape != part.shape or found.dtype.kind != "f":
             raise ValueError(
@@ -315,7 +315,7 @@ class _PerChannel(_InParts):
         ndim = traits.spatial_ndim if traits.spatial_ndim in spatial_ndims_of(inner) else 2
         return replace(self, denoiser=inner, spatial_ndim=ndim)
 
-    def efforts(self, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:  # noqa: ARG002 - one by one
+    def efforts(self, sigmas: Sequence[float], *, colour: bool = False) -> list[float]:  # noqa: ARG002 - channels are denoised one by one
         return efforts_of(self.denoiser, sigmas)
 
     def cuts(self, image: FloatArray) -> list[list[Cut]]:
@@ -337,7 +337,7 @@ class _Sliced(_InParts):
 
 
 def _fitted(denoiser: Denoiser, traits: ProblemTraits, workers: int) -> Denoiser:
-    """Return ``denoiser.prepared(traits, workers)`` if it offers that, else itself."""
+    """Return ``denoiser.prepared(traits, workers)`` if it has that method, else the denoiser itself."""
     fit = getattr(denoiser, "prepared", None)
     made = fit(traits, workers) if callable(fit) else denoiser
     if not callable(made):
@@ -349,6 +349,6 @@ def _takes_progress(begin: Callable[..., Any]) -> bool:
     """Tell whether a third party's ``session`` knows the argument `progress`."""
     try:
         parameters = inspect.signature(begin).parameters.values()
-    except (TypeError, ValueError):  # nothing is known about functions of compiled modules
+    except (TypeError, ValueError):  # functions of compiled modules may have no signature
         return False
     return any(parameter.name == "progress" or parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)

@@ -1,9 +1,9 @@
-"""What a model and a data term are, and what all linear models with Gaussian noise share.
+"""Protocols of models and data terms, and the base class of linear models with Gaussian noise.
 
 A **model** describes physics and knows no observation. A **data term** is a model bound to an observation y: the
 function f that Algorithm 1 minimises together with the prior. To write a model of your own, give it ``forward``,
-``adjoint``, ``simulate`` and ``data_term``; `plugplay.check_model` tells whether it is right. What it leaves out of the
-optional members is measured or assumed with caution: see `plugplay.models.description`.
+``adjoint``, ``simulate`` and ``data_term``; `plugplay.check_model` tests it. Optional members that it leaves out are
+replaced by measurements or cautious assumptions: see `plugplay.models.description`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class DataTerm(Protocol):
-    """The data's half of the problem: f, its gradient and its proximal step.
+    """The data term f of the objective, with its gradient and its proximal step.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class DataTerm(Protocol):
 
 
 class ProxSession(Protocol):
-    """The proximal steps of one restoration, which may remember the previous one."""
+    """The proximal steps of one restoration, which may start from the solution of the previous step."""
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return ``argmin_x f(x) + rho/2 ||x - v||²``."""
@@ -86,24 +86,24 @@ class ProxSession(Protocol):
 
 @runtime_checkable
 class WarmDataTerm(Protocol):
-    """A data term whose proximal steps profit from the previous one, or know more than x."""
+    """A data term with sessions: its proximal steps use the previous one, or yield more than x."""
 
     def session(self, rtol: float = ...) -> ProxSession:
-        """Return proximal steps with a memory of their own, to this relative residual, for one restoration."""
+        """Return the proximal steps of one restoration, with their own memory, to this relative residual."""
         ...
 
 
 class PoissonDataTerm(DataTerm, Protocol):
-    """A data term for noise that grows with the signal, scaled as ``½ ||G x - y||²`` with one level of noise."""
+    """A data term for noise that grows with the signal, scaled like ``½ ||G x - y||²`` with a uniform noise level."""
 
     @property
     def noise(self) -> float:
-        """The level: the root of the mean variance."""
+        """The noise level: the root of the mean variance."""
         ...
 
 
 class Model(Protocol):
-    """Physics: how an image becomes an observation."""
+    """The forward model: how an image becomes an observation."""
 
     def forward(self, x: FloatArray) -> FloatArray:
         """Return the noiseless observation of x."""
@@ -124,7 +124,7 @@ class LinearGaussianModel(ABC, Fingerprinted):
 
     @abstractmethod
     def traits(self, y: FloatArray) -> Traits:
-        """Return what this model says about itself and the observation `y`, whose channels come last."""
+        """Return the properties of this model and the observation `y`, whose channels come last."""
 
     @abstractmethod
     def forward(self, x: FloatArray) -> FloatArray:
@@ -163,23 +163,23 @@ class LinearGaussianModel(ABC, Fingerprinted):
         return clean + self._observed((noise * drawn).astype(clean.dtype))
 
     def _observed(self, noise: FloatArray) -> FloatArray:
-        """Return the noise where there is an observation; models with a mask override this."""
+        """Return the noise, set to zero where nothing is observed; models with a mask override this."""
         return noise
 
 
-# The squares of a whole image of such values still have a sum.
+# The sum of squares of an image with such values does not overflow.
 MAX_PIXEL = 1e140
 
 
 def observation(y: ArrayLike, *, finite: bool = True, spatial_ndim: int = 2) -> FloatArray:
-    """Return an observation as floats whose squares are numbers, or raise."""
+    """Return an observation as floats, or raise if it is not an image or its squares would overflow."""
     image = float_image(y, "y", finite=finite, spatial_ndim=spatial_ndim)
     if image.dtype == np.float64 and np.nanmax(np.abs(image), initial=0.0) > MAX_PIXEL:
         raise ValueError(f"y has values beyond {MAX_PIXEL:g}, whose squares overflow")
     return image
 
 
-# Below it 1 / rho is no number any more in single precision.
+# Below this, 1 / rho overflows in single precision.
 MIN_RHO = 1e-30
 
 

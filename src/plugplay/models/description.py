@@ -1,6 +1,6 @@
-"""What a model says about itself, and what is assumed where it says nothing.
+"""Optional members of models and data terms, and defaults for those that are missing.
 
-This is the only place that asks which of the optional members a model or a data term has.
+No other code asks which optional members a model or a data term has.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ __all__ = [
 
 
 def check_model_protocol(model: object) -> None:
-    """Refuse what is not a model."""
+    """Raise an error if the object is not a model."""
     if isinstance(model, type) or not hasattr(model, "data_term"):
         raise TypeError(f"model must be a model such as plugplay.models.Deblurring(kernel); got {model!r}")
 
 
 def has_adjoint(model: Model) -> bool:
-    """Tell whether a model is linear and brings its transpose."""
+    """Tell whether a model is linear and has its transpose."""
     return hasattr(model, "adjoint")
 
 
 def leading_axes_of(model: Model) -> int:
-    """Return how many axes of an observation come before the spatial ones; none unless the model says so."""
+    """Return the number of axes of an observation before the spatial ones, 0 by default."""
     return int(getattr(model, "leading_axes", 0))
 
 
 def spatial_ndim_of(model: Model, given: int | None) -> int:
-    """Return the number of spatial axes: what the model says, what was given, or 2."""
+    """Return the number of spatial axes: that of the model, the given one, or 2."""
     said: int | None = getattr(model, "spatial_ndim", None)
     if said is not None and given is not None and said != given:
         raise ValueError(f"spatial_ndim is {given}, but {type(model).__name__} works on {said} spatial axes")
@@ -83,8 +83,8 @@ def spatial_ndim_of(model: Model, given: int | None) -> int:
 def traits_of(model: Model, y: FloatArray, *, spatial_ndim: int) -> Traits:
     """Return the model's own traits, or cautious ones measured from `forward` and `adjoint`.
 
-    Measured are the ratio of unknowns to samples, the norm of G by power iteration, and what G makes of a constant
-    image. Nothing else is assumed: what the step leaves counts as coloured noise.
+    The ratio of unknowns to samples, the norm of G (by power iteration) and the response to a constant image are
+    measured. The noise that the model's step leaves is assumed to be coloured.
     """
     own = getattr(model, "traits", None)
     if own is not None:
@@ -104,14 +104,14 @@ def traits_of(model: Model, y: FloatArray, *, spatial_ndim: int) -> Traits:
 
 
 def constant_gain_of(seen: FloatArray) -> float | None:
-    """Return c if `seen`, what a model makes of a constant image of 1, is c everywhere; else None."""
+    """Return c if `seen`, the observation of a constant image of 1, is c everywhere; else None."""
     constant = float(seen.mean())
     steady = bool(np.all(np.abs(seen - constant) <= 1e-4 * max(abs(constant), 1e-12)))
     return constant if steady else None
 
 
 def declared_lipschitz(data_term: DataTerm) -> float | None:
-    """Return the Lipschitz constant of the gradient of f, if the data term tells it."""
+    """Return the Lipschitz constant of the gradient of f, if the data term declares it."""
     own: float | None = getattr(data_term, "lipschitz", None)
     return None if own is None else float(own)
 
@@ -145,13 +145,13 @@ def stretched_term_of(model: Model, y: FloatArray, *, sky: Sky, tau: float) -> P
 
 
 def possible_range_of(data_term: DataTerm) -> tuple[float, float] | None:
-    """Return the range in which the denoiser's input is expected, if the data term tells."""
+    """Return the range of the denoiser's input, if the data term declares it."""
     own: tuple[float, float] | None = getattr(data_term, "possible", None)
     return own
 
 
 def levelled(data_term: DataTerm, x: FloatArray, image: FloatArray) -> FloatArray:
-    """Return the image of x with what it has too little everywhere, if the data term tells."""
+    """Return the image of x with its missing constant added, if the data term knows it."""
     own = getattr(data_term, "missing", None)
     return image if own is None else image + image.dtype.type(own(x))
 
@@ -159,7 +159,8 @@ def levelled(data_term: DataTerm, x: FloatArray, image: FloatArray) -> FloatArra
 def rule_traits(data_term: DataTerm, traits: Traits) -> Traits:
     """Return the traits from which parameters are chosen.
 
-    A star field is sky nearly everywhere, whose power is that of noise: the observation decides no frequency of it.
+    A star field is sky nearly everywhere, and the power of the sky is that of noise, so the observation decides none of
+    its frequencies.
     """
     if possible_range_of(data_term) is None or traits.spectrum is None:
         return traits
@@ -167,13 +168,13 @@ def rule_traits(data_term: DataTerm, traits: Traits) -> Traits:
 
 
 def coarsened(model: Model, factor: int) -> Model | None:
-    """Return the model for pixels that are `factor` times as wide; None if the model has none or cannot tell."""
+    """Return the model for pixels that are `factor` times as wide; None if it cannot be made coarser."""
     own = getattr(model, "coarsened", None)
     return None if own is None else own(factor)
 
 
 def reshaped(model: Model, reshaping: Reshaping) -> Model | None:
-    """Return the model with a kernel that is a little wider or turned; None if it has none or keeps it."""
+    """Return the model with a stretched or turned kernel; None if its kernel must not be changed, or if it has none."""
     own = getattr(model, "reshaped", None)
     return None if own is None else own(reshaping)
 
@@ -184,7 +185,7 @@ def lower_bound_of(data_term: DataTerm) -> float:
 
 
 def factor_of(model: Model) -> int:
-    """Return by how much the image is larger than what was observed; 1 unless the model says so."""
+    """Return the factor by which the image is larger than the observation, 1 by default."""
     return int(getattr(model, "factor", 1))
 
 
@@ -195,14 +196,14 @@ def reach_of(model: Model) -> int:
 
 
 def takes_mask(model: Model) -> bool:
-    """Tell whether a model can be told which samples were observed; see `part_of`."""
+    """Tell whether a model accepts a mask of observed samples; see `part_of`."""
     return "mask" in getattr(model, "__dataclass_fields__", {})
 
 
 def part_of(model: Model, observed: NDArray[np.bool_] | None, *, whole: bool = False) -> Model:
-    """Return the model for a part of an image, in which these pixels were observed.
+    """Return the model for a part of an image in which these pixels were observed.
 
-    Beyond a part there is more, which is not known; of a `whole` image, the boundary is what the model says.
+    A part has an unknown boundary, a `whole` image that of the model.
     """
     names = {name for name, about in getattr(model, "__dataclass_fields__", {}).items() if about.init}
     changes: dict[str, object] = {"boundary": "unknown"} if "boundary" in names and not whole else {}
@@ -212,28 +213,28 @@ def part_of(model: Model, observed: NDArray[np.bool_] | None, *, whole: bool = F
         raise ValueError(
             f"pixels are missing (NaN, or by the mask), but {type(model).__name__} does not support a mask"
         )
-    return replace(model, **changes) if changes else model  # type: ignore[type-var]  # it has fields, so it is one
+    return replace(model, **changes) if changes else model  # type: ignore[type-var]  # it has fields, so it is a dataclass
 
 
 def darkest_of(data_term: DataTerm) -> float:
-    """Return what no pixel is expected to be below; minus infinity if the data term does not tell."""
+    """Return the expected minimum of all pixels; minus infinity if the data term does not declare it."""
     return float(getattr(data_term, "darkest", -math.inf))
 
 
 def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:
-    """Return G x - y, if the data term can tell; else None."""
+    """Return G x - y, or None if the data term has no residual."""
     own = getattr(data_term, "residual", None)
     return None if own is None else own(x)
 
 
 def evened(data_term: DataTerm, image: FloatArray) -> FloatArray:
-    """Return an image as it is where the noise is uniform: transformed, if the data term works on a transform of it."""
+    """Return an image on the scale on which its noise is uniform, which some data terms transform it to."""
     own = getattr(data_term, "even", None)
     return image if own is None else own(image)
 
 
 def entered(data_term: DataTerm, image: FloatArray) -> FloatArray:
-    """Return an image as an x of the data term; what has the shape of the unknown already is left alone."""
+    """Return an x of the data term whose crop is the image; an image in the shape of x is returned as it is."""
     own = getattr(data_term, "enter", None)
     return image if own is None or image.shape == tuple(data_term.shape) else own(image)
 
@@ -246,7 +247,7 @@ def open_steps(data_term: DataTerm, rtol: float | None = None) -> ProxSession:
     data_term : DataTerm
         The data term.
     rtol : float, optional
-        The relative residual that iterative steps need to reach; by default, what the data term holds for exact.
+        The relative residual that iterative steps need to reach; by default that of exact steps.
     """
     if isinstance(data_term, WarmDataTerm):
         return data_term.session() if rtol is None else data_term.session(rtol)
@@ -254,19 +255,19 @@ def open_steps(data_term: DataTerm, rtol: float | None = None) -> ProxSession:
 
 
 def warnings_of(steps: ProxSession) -> tuple[str, ...]:
-    """Return what the steps of a restoration have to tell; a session of a user's own need not tell anything."""
+    """Return the warnings of a restoration's steps, if the session has any."""
     own = getattr(steps, "warnings", None)
     return () if own is None else tuple(own())
 
 
 def known_fidelity(steps: ProxSession) -> float:
-    """Return f at the x of the last step if the session knows it without computing it; else NaN."""
+    """Return f(x) after the last step if the session knows it without computing it; else NaN."""
     own = getattr(steps, "fidelity", None)
     return math.nan if own is None else float(own())
 
 
 class _Steps:
-    """The steps of a data term without a memory."""
+    """The steps of a data term without sessions."""
 
     def __init__(self, data_term: DataTerm) -> None:
         self._data_term = data_term

@@ -65,7 +65,7 @@ class ADMM:
         check_bounded(x, w)
         noisy = problem.clipped(w)
         model_move, clip_move = rms_difference(x, target), rms_difference(w, noisy)
-        del target, w  # a denoiser of large images needs the room
+        del target, w  # frees memory for the denoiser
         v = problem.denoise(noisy, problem.sigma(state.rho))
         denoiser_move = rms_difference(v, noisy)
         del noisy
@@ -97,14 +97,14 @@ def pnp_admm(
     reference: ArrayLike | None = None,
     callback: Callable[[State], object] | None = None,
 ) -> Result:
-    """Run Algorithm 1; nothing is guessed.
+    """Run Algorithm 1 with given parameters; none is chosen automatically.
 
     Parameters
     ----------
     data_term : DataTerm
         f, from ``model.data_term(y)``.
     denoiser : callable
-        ``(image, sigma) -> image``. One that offers ``session()`` gets one for this run.
+        ``(image, sigma) -> image``. If it has a ``session()``, a new session is used for this run.
     schedule : Schedule
         `Constant`, `Monotone`, `TwoSpeed` or `Adaptive`.
     lam : float
@@ -119,7 +119,7 @@ def pnp_admm(
         Stop when the sum of the RMS changes of x, v and u is at most `tol`, or when the largest is at most
         ``tol / 3``.
     clip : (low, high) or None
-        The denoiser's input is clipped to this range; u is updated with what was not clipped.
+        The denoiser's input is clipped to this range; u is updated with the unclipped values.
     reference : array, optional
         The true image, for the PSNR in the history.
     callback : callable, optional

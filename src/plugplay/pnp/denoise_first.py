@@ -5,9 +5,9 @@ r"""Denoising first: one denoising of the data, then one exact step of the model
     d &= D_\sigma(y), \qquad \sigma = \sqrt{\lambda / \rho} \\
     x &= \arg\min_x \tfrac12 \|G x - d\|^2 + \tfrac{\rho}{2} \|x - d\|^2
 
-for a blur so mild that inverting it amplifies hardly anything. There the data are what a denoiser of white noise is
-made for, and the loop, which denoises what its steps have coloured, only loses: `plugplay.tuning.mild_blur` says when,
-and which rho.
+for a blur so mild that inverting it hardly amplifies the noise. The noise in the data is white, which denoisers remove
+best, while the loop would have to remove noise that its own steps have coloured. `plugplay.tuning.mild_blur` says when
+this is better, and derives rho.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DenoiseFirst:
     Attributes
     ----------
     model : Model
-        What the observation was made with; it is bound to the denoised one.
+        The model; it is bound to the denoised observation.
     """
 
     model: Model

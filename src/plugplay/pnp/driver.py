@@ -1,7 +1,7 @@
-"""The driver: it owns the loop, and an iteration only its one pass.
+"""The driver, which runs the loop; an iteration defines a single pass.
 
-Schedule, stopping rules, history, callbacks, cancelling, divergence and what a denoiser returns are looked after here,
-once for all iterations.
+Schedule, stopping rules, history, callbacks, cancelling, divergence and checks of the denoiser's output are the same
+for all iterations and are implemented here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["COARSE_FACTOR", "COARSE_TOLERANCE", "Cancelled", "Driver", "check_ca
 
 # The ratio of pixel widths from one grid to the next.
 COARSE_FACTOR = 2
-# What the last iterations on a coarse grid would change is changed again by the first ones on the next.
+# The factor of the tolerance on a coarse grid: the first iterations on the next grid change the image anyway.
 COARSE_TOLERANCE = 3.0
 
 
@@ -43,27 +43,27 @@ class Cancelled(Exception):  # noqa: N818 - nothing went wrong
 
 
 class Driver:
-    """One run: `states` does an iteration whenever the next state is asked for; `run` does them all.
+    """One run of the loop: `states` does one iteration per state that is asked for, `run` does all of them.
 
     Parameters
     ----------
     data_term : DataTerm
         f.
     denoiser : callable
-        ``(image, sigma) -> image``. One that offers ``session()`` gets one for this run.
+        ``(image, sigma) -> image``. If it has a ``session()``, a new session is used for this run.
     iteration : Iteration
-        What one pass does.
+        Defines one pass.
     parameters : Parameters
-        Everything else.
+        All other parameters.
     start : array or State, optional
         The first guess, or a state to continue from. Default ``data_term.start()``.
     quality : callable, optional
-        Gives the PSNR of a cropped image, for the history.
+        Returns the PSNR of a cropped image, for the history.
     rtol : float, optional
         The relative residual that iterative model steps need to reach; by default they are exact.
     progress : callable, optional
-        Called with the share of the denoiser's work that is done, by denoisers that tell; what it raises ends the
-        iteration, and `Cancelled` the run.
+        Called by denoisers that report progress, with the share of the current call that is done. An exception that it
+        raises ends the iteration, `Cancelled` ends the run.
     level : int, optional
         How much coarser the grid is than that of the image, for the history: 0 for the full resolution.
     """
@@ -105,9 +105,9 @@ class Driver:
         min_iter: int = 0,
         max_iter: int | None = None,
     ) -> Driver:
-        """Return a run on a grid one level coarser, with the same denoiser; `enlarge` brings its images to this one.
+        """Return a run with the same denoiser on a grid one level coarser; `enlarge` maps its images to this grid.
 
-        It has at least `min_iter` iterations, and at most as many as this one, unless `max_iter` is given.
+        It has at least `min_iter` iterations, and at most `max_iter`, by default the limit of this run.
         """
         quality, own = self._quality, self._parameters
         limit = own.max_iter if max_iter is None else max_iter
@@ -124,13 +124,13 @@ class Driver:
         )
 
     def begin(self, first: FloatArray, history: History, *, stopped: bool) -> None:
-        """Begin with a first guess that iterations on a coarser grid have led to; end there if they were `stopped`."""
+        """Begin with the result of a run on a coarser grid, or end there if that run was `stopped`."""
         state = self._first_state(first, self._parameters.schedule)
         self.state = self._shown(replace(state, iteration=len(history), history=history))
         self._stopped = stopped
 
     def states(self) -> Iterator[State]:
-        """Iterate: yield the state after each iteration until the run ends, and then know its `status`."""
+        """Yield the state after each iteration until the run ends; `status` is set then."""
         figures = self.state.history.iterations()
         while True:
             self.status = self._ended(figures)
@@ -159,7 +159,7 @@ class Driver:
         return self.result()
 
     def result(self) -> Result:
-        """Return the result as it is now; a run that is not at its end counts as stopped."""
+        """Return the result of the iterations so far; a run that has not ended counts as stopped."""
         status = Status.STOPPED if self.status is None else self.status
         state = self.state
         return Result(state.image, status, state.history, self._parameters, state, warnings_of(self._steps))
@@ -229,7 +229,7 @@ class Driver:
         return self._iteration.init(first, check_number(schedule.rho0, "schedule.rho0", above=0))
 
     def _shown(self, state: State) -> State:
-        """Return the state with the image that it shows, which cannot be written to, and the planned length."""
+        """Return the state with its image, which is read-only, and the planned number of iterations."""
         image = self.data_term.crop(self._iteration.image(state)).view()
         image.setflags(write=False)
         return replace(state, image=image, planned=self._parameters.min_iter)
@@ -260,12 +260,12 @@ class _CheckedDenoiser:
             raise ValueError(f"{where} returned the shape {output.shape} for an image of shape {noisy.shape}")
         if not np.isfinite(output).all():
             raise ValueError(f"{where} returned NaN or infinite values for a finite image")
-        with np.errstate(over="ignore"):  # too large for single precision: the iteration sees it explode
+        with np.errstate(over="ignore"):  # values that overflow in single precision count as divergence
             return output.astype(noisy.dtype, copy=True)
 
 
 def check_callback(callback: object) -> None:
-    """Refuse what cannot be called."""
+    """Raise an error unless the callback is None or callable."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable with a State; got {callback!r}")
 

@@ -6,9 +6,9 @@ r"""Proximal gradient descent, plain and accelerated: the model's step is a step
     v_{k+1} &= D_{\sigma_k}(x_{k+1}), \qquad \sigma_k = \sqrt{\lambda / \rho_k} \\
     z_{k+1} &= v_{k+1} + \beta_k (v_{k+1} - v_k)
 
-with L the Lipschitz constant of the gradient. `PGD` has :math:`\beta = 0`; `FISTA` has
-:math:`\beta_k = (t_k - 1) / t_{k+1}`, :math:`t_{k+1} = \tfrac12 (1 + \sqrt{1 + 4 t_k^2})`, which follows from k alone.
-They need no proximal step, only the gradient, and more passes: detail that G hardly lets through comes back slowly.
+with L the Lipschitz constant of the gradient. `PGD` has :math:`\beta = 0`; `FISTA` has :math:`\beta_k = (t_k - 1) /
+t_{k+1}`, :math:`t_{k+1} = \tfrac12 (1 + \sqrt{1 + 4 t_k^2})`, which follows from k alone. They need only the gradient,
+no proximal step, but more passes: detail that G attenuates strongly is recovered slowly.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ r"""Half-quadratic splitting: ADMM without the multiplier.
     x_{k+1} &= \arg\min_x f(x) + \tfrac{\rho_k}{2} \|x - v_k\|^2 \\
     v_{k+1} &= D_{\sigma_k}(x_{k+1}), \qquad \sigma_k = \sqrt{\lambda / \rho_k}
 
-Nothing hands back what the denoiser removed in vain, so that it depends on its schedule: sigma falls evenly, on a
-logarithmic scale, to the level of the noise, and a dozen passes do.
+Without a multiplier nothing brings back detail that the denoiser removed by mistake, so the result depends on the
+schedule: sigma falls evenly on a logarithmic scale to the level of the noise, in a dozen passes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How one pass combines the model's step and the denoiser's: what an iteration is, and which there are.
+"""Iterations: how one pass of the loop combines the model's step and the denoiser's.
 
 To add one: write a module in this package with a frozen dataclass that has ``name``, ``init``, ``step`` and ``image``,
 and add one line to `ITERATIONS`.
@@ -23,11 +23,11 @@ from plugplay.pnp.state import History, State
 
 __all__ = ["ITERATIONS", "Diverged", "Iteration", "Pass", "Problem", "get_iteration", "rms", "rms_difference"]
 
-# Iterates live on the scale [0, 1]; one whose RMS is beyond this is on its way to infinity.
+# Iterates are on the scale [0, 1]; an RMS beyond this means divergence.
 EXPLODED = 1e3
 
 
-class Diverged(Exception):  # noqa: N818 - it says what happened, and no user sees it
+class Diverged(Exception):  # noqa: N818 - internal, no error for users
     """The iterates have exploded."""
 
 
@@ -72,10 +72,10 @@ class Problem:
 
     def prox(self, target: FloatArray, rho: float) -> FloatArray:
         """Take the model's step, ``argmin f(x) + rho/2 ||x - target||²``."""
-        return np.array(self.steps.prox(target, rho))  # a copy: whoever made it may use its memory again
+        return np.array(self.steps.prox(target, rho))  # a copy: the session may reuse its memory
 
     def known_fidelity(self) -> float:
-        """Return f at the x of the last model's step if that is known already; else NaN."""
+        """Return f(x) after the last model's step if it is known without computing it; else NaN."""
         return known_fidelity(self.steps)
 
     def clipped(self, w: FloatArray) -> FloatArray:
@@ -85,7 +85,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What one pass made of x, v and u, f(x) if it is known already, and the figures that only ADMM has."""
+    """The new x, v and u of one pass, f(x) if it is known already, and figures that only ADMM has."""
 
     x: FloatArray
     v: FloatArray
@@ -102,7 +102,7 @@ class Iteration(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the iteration."""
         ...
 
     def init(self, first: FloatArray, rho: float) -> State:
@@ -128,7 +128,7 @@ ITERATIONS: Mapping[str, str] = {
 
 
 def get_iteration(name: str | Iteration) -> Iteration:
-    """Return the iteration of this name; an object that is one already stays as it is.
+    """Return the iteration of this name; iteration objects are returned as they are.
 
     Examples
     --------
@@ -171,6 +171,6 @@ def rms(array: FloatArray) -> float:
 
 
 def rms_difference(a: FloatArray, b: FloatArray) -> float:
-    """Return the root mean square of a difference, summed likewise."""
+    """Return the root mean square of a difference, summed in a fixed order."""
     with np.errstate(over="ignore", invalid="ignore"):
         return math.sqrt(sum_of_squared_differences(a, b) / a.size)

@@ -1,4 +1,4 @@
-"""The mean of two runs, where nothing tells which of them is right."""
+"""The weighted mean of two runs, used if it cannot be told which of them is right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNDECIDED = "noise and fine texture look alike here; the result is a mean of two
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """Two runs, and how much of the second is in the result.
+    """The weighted mean of two runs.
 
     Attributes
     ----------

@@ -1,11 +1,12 @@
-r"""Regularisation by denoising: the gradient of f, and the denoiser's residual beside it.
+r"""Regularisation by denoising: the gradient of f plus the residual of the denoiser.
 
 .. math::
 
     x_{k+1} = x_k - \frac{\nabla f(x_k) + \rho_k (x_k - D_{\sigma_k}(x_k))}{L + \rho_k},
     \qquad \sigma_k = \sqrt{\lambda / \rho_k},
 
-with L the Lipschitz constant of the gradient. At rest, what the data want is what the denoiser would undo.
+with L the Lipschitz constant of the gradient. At a fixed point the gradient of f and the residual of the denoiser
+cancel.
 """
 
 from __future__ import annotations

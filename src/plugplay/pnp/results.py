@@ -1,4 +1,4 @@
-"""What a restoration returns (`Result`): the image, why the loop ended, and everything that was used."""
+"""`Result`: what a restoration returns, with the reason why the loop ended and all parameters."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Parameters:
-    """Everything that was used, given or chosen.
+    """All parameters of a run, given or chosen.
 
     Attributes
     ----------
     denoiser : str
-        Its name.
+        Name of the denoiser.
     prepared : object
         The denoiser itself, as it was fitted to the problem.
     schedule, lam, tol, max_iter, stop_rule, clip
@@ -71,18 +71,18 @@ class Parameters:
     chosen : tuple of str
         The names of the parameters that were chosen automatically.
     tune : str, optional
-        How lambda was refined, if it was.
+        The criterion by which lambda was refined, if any.
     iteration : str
         How an iteration combines the model's step and the denoiser: ``"admm"`` is the paper's Algorithm 1.
     last_sigma : float
-        The run ends before sigma falls below this level.
+        The run ends before sigma falls below this value.
     min_iter : int
         The tolerance is ignored before this iteration. If schedule and tolerance were chosen automatically, this is the
         length of the run, unless the iterates have not settled by then.
     working_range : (float, float), optional
         The values of the input that the denoiser sees as 0 and 1.
     transfer : str
-        The transfer curve that was undone, because light was restored: ``"linear"`` if there was none.
+        The transfer curve that was undone before the restoration: ``"linear"`` if there was none.
     """
 
     denoiser: str
@@ -146,7 +146,7 @@ class Result(Fingerprinted):
     preview: Preview | None = field(default=None, repr=False, metadata={"fingerprinted": False})
 
     def __repr__(self) -> str:
-        """Return at most five lines: how it ended, what it is, what was used, and the first warning."""
+        """Return at most five lines: status, image, parameters and the first warning."""
         image, used = self.image, self.parameters
         count, seconds = len(self.history), float(self.history.seconds.sum())
         noise = "" if used.noise is None else f", noise {_short(used.noise)}"
@@ -164,7 +164,7 @@ class Result(Fingerprinted):
         return "\n".join(lines)
 
     def noting(self, *notes: str) -> Result:
-        """Return the result with additional warnings before the others."""
+        """Return the result with additional warnings in front."""
         return replace(self, warnings=notes + self.warnings)
 
     def plot(self) -> Figure:
@@ -187,17 +187,17 @@ class Result(Fingerprinted):
         path : path
             Its ending chooses the format. The file appears when it is complete.
         like : path or ImageFile, optional
-            Depth, colour profile, resolution, coordinates and other metadata are taken from it. Counts that were
-            restored beyond its integers become float32, in the units of the file, where the format holds floats.
-            Without it, floats are written where the format holds them; where it does not, a warning says what was
-            done.
+            The original file, whose depth, colour profile, resolution, coordinates and other metadata are used. Counts
+            beyond the range of its integers are written as float32 in the units of the file, if the format supports
+            floats. Without `like`, floats are written if the format supports them; else a warning says how they were
+            converted.
         """
         from plugplay.io.saving import save_image
 
         save_image(path, self.image, like=like)
 
     def _repr_html_(self) -> str:
-        """Show the result in a notebook: before and after, what was used, and the curve."""
+        """Show the result in a notebook: before and after, parameters, and the convergence curve."""
         from plugplay.plots.html import result_html
 
         return result_html(self)

@@ -9,8 +9,8 @@ from plugplay.arrays.checks import check_number
 
 __all__ = ["Adaptive", "Constant", "Monotone", "Schedule", "TwoSpeed"]
 
-# Far beyond the point where both steps of the algorithm change nothing any more, and far from overflow, even in
-# single precision.
+# With such a rho both steps of the algorithm have long stopped changing anything, and nothing overflows, even in single
+# precision.
 _MAX_RHO = 1e30
 
 
@@ -92,7 +92,7 @@ class Monotone:
 class TwoSpeed:
     """The monotone rule with two factors: slow while the denoiser decides structure, faster once that is settled.
 
-    rho never grows by less than `gamma`, so that whatever holds for `Monotone` with that factor holds here.
+    rho never grows by less than `gamma`, so the convergence of `Monotone` with that factor carries over.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class TwoSpeed:
 
 @dataclass(frozen=True)
 class Adaptive:
-    """The paper's adaptive rule: rho is multiplied by gamma unless the iterates come to rest by themselves.
+    """The paper's adaptive rule: rho is multiplied by gamma unless the iterates converge by themselves.
 
     Parameters
     ----------

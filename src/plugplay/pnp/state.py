@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Figures", "History", "State"]
 
-# Checkpoints of version 0.1 have no number; they hold ADMM's arrays and all figures but the level.
+# Checkpoints of version 0.1 have no format number; they hold ADMM's arrays and all figures except `level`.
 CHECKPOINT_FORMAT = 2
 
 
@@ -47,7 +47,7 @@ class Figures:
     dual : float
         RMS of u.
     psnr : float
-        Of the image against the reference, both clipped to [0, 1]; NaN without one.
+        PSNR of the image, both it and the reference clipped to [0, 1]; NaN without a reference.
     level : float
         0 for full resolution, 1 for half of it, and so on.
     """
@@ -70,7 +70,7 @@ class Figures:
 
 @dataclass(frozen=True, eq=False)
 class History(Fingerprinted):
-    """The figures of all iterations, an array for each; `Figures` says what they are.
+    """The figures of all iterations: one array for each field of `Figures`, which documents them.
 
     Examples
     --------
@@ -114,23 +114,23 @@ class History(Fingerprinted):
 
 @dataclass(frozen=True, eq=False)
 class State(Fingerprinted):
-    """Where the loop stands: what a callback sees and what a checkpoint stores.
+    """The state of the loop: what a callback gets and what a checkpoint stores.
 
     Attributes
     ----------
     iteration : int
         How many iterations have been done.
     x, v, u : arrays
-        The iterates: after the model's step, after the denoiser's, and what the iteration carries along, for ADMM the
-        multiplier.
+        The iterates: x after the model's step, v after the denoiser, and u, what the iteration carries from pass to
+        pass (for ADMM the multiplier).
     rho : float
         The penalty of the next iteration.
     history : History
         All iterations so far.
     image : array
-        The restored image as it is now: the part of v that lies in the frame. Empty after loading.
+        The current restored image, cropped to the frame. Empty after loading.
     planned : int
-        How many iterations the run on this grid is planned to have; 0 if that is not known, and after loading.
+        Planned number of iterations on this grid; 0 if it is not planned, and after loading.
     """
 
     iteration: int
@@ -161,7 +161,7 @@ class State(Fingerprinted):
         path : path
             The file.
         limit : int, optional
-            The most bytes that it may unpack to, if the usual limit is too low.
+            The limit of the unpacked size in bytes, if the default is too low.
         """
         try:
             stored = load_arrays(path, limit=limit)
