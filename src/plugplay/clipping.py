@@ -1,4 +1,4 @@
-"""How dark and how bright an image may be: what the denoiser's input is clipped to."""
+"""The range to which the denoiser's input is clipped."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def clip_of(
     Parameters
     ----------
     clip : (float, float), "auto" or None
-        What the user gave, on the nominal scale.
+        The value that the user gave, on the nominal scale.
     chosen : (float, float) or None
-        What the rules chose.
+        The value that the rules chose.
     scale : Scale
         Nominal and working range.
     unit : array
         The observation on the working scale.
     problem : Posed
-        Its data term and its noise.
+        The data term and the noise.
     traits : Traits
-        What the model says about itself.
+        The properties of the model.
     """
     if clip is None:
         return None
@@ -60,35 +60,35 @@ def clip_of(
         return possible
     low, high = chosen
     if not scale.is_nominal:
-        # Where black and white come from the data, white is no limit: a star restored to a point is far above it.
+        # If black and white come from the data, white is no limit: a star restored to a point is far above it.
         low, high = _darkest(unit, scale, problem, traits), math.inf
     return max(low, darkest_of(problem.data_term)), high
 
 
 def goes_beyond(clip: tuple[float, float] | None, unit: NDArray[Any], observed: BoolArray | None = None) -> bool:
-    """Tell whether an image may be darker than all that was observed, and as bright as it likes.
+    """Tell whether an image may be darker than the darkest observed pixel, and has no upper limit.
 
     Parameters
     ----------
     clip : (float, float) or None
-        What `clip_of` returned.
+        The return value of `clip_of`.
     unit : array
         The observation on the working scale.
     observed : array of bool, optional
-        True where it counts.
+        True where a pixel was observed.
     """
     return clip is not None and clip[1] == math.inf and clip[0] < _range_of(unit, observed)[0]
 
 
 def _darkest(unit: NDArray[Any], scale: Scale, problem: Posed, traits: Traits) -> float:
-    """Return how dark an image may be whose black comes from the data.
+    """Return the lower limit of an image whose black comes from the data.
 
-    On a background nothing is darker than the darkest that was seen, or else stars would have dark rings. Otherwise a
-    blur has taken contrast from what is dark, as much as there was at most: the image is as dark as it is bright, but
-    not darker than black, unless the data are.
+    On a dark background nothing is darker than the darkest observed pixel; a lower limit would allow dark rings around
+    stars. Otherwise the blur has reduced contrast, so the limit is lower by the observed range, but not below black
+    unless the data are.
     """
     low, high = _range_of(unit, traits.observed)
-    # A likelihood of photons knows a background by itself.
+    # A likelihood of photons has its own limit.
     blurred = traits.spectrum is not None and not traits.pointwise and not math.isfinite(darkest_of(problem.data_term))
     if not blurred or _has_background(unit, problem.level, traits):
         return low
@@ -98,14 +98,14 @@ def _darkest(unit: NDArray[Any], scale: Scale, problem: Posed, traits: Traits) -
 
 
 def _range_of(unit: NDArray[Any], observed: BoolArray | None) -> tuple[float, float]:
-    """Return the darkest and the brightest that was observed."""
+    """Return the darkest and the brightest observed value."""
     if observed is not None and observed.any():
         unit = unit[observed]
     return float(np.nanmin(unit)), float(np.nanmax(unit))
 
 
 def _has_background(unit: NDArray[Any], noise: float, traits: Traits) -> bool:
-    assert traits.spectrum is not None  # only then is it asked for
-    # The kernel of a decimated image is one of finer pixels.
+    assert traits.spectrum is not None  # the caller makes sure
+    # The kernel of a decimated image refers to finer pixels.
     taps = taps_of(traits.spectrum) if traits.decimation == 1 else None
     return has_background(unit, noise, taps=taps, observed=traits.observed)

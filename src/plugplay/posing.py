@@ -1,4 +1,4 @@
-"""From a user's array to the problem that the loop solves: its scale, its noise, its data term."""
+"""The problem that the loop solves: find the scale and the noise of an observation, and bind the model to it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
     "scale_of",
 ]
 
-# A model whose response to a constant is this close to it lets black be moved.
+# Black may be moved if the model's response to a constant image is this close to that image.
 _KEEPS_CONSTANTS = 1e-6
 
 
@@ -83,12 +83,12 @@ def scale_of(
             )
         return scale
     if isinstance(noise, PoissonGaussian) and traits.pointwise:
-        # The transform that makes the noise uniform brings a range of its own.
+        # The transform that makes the noise uniform has a range of its own.
         return Scale.nominal_of(observed.dtype, data_range)
     gain = traits.constant_gain
     movable = gain is not None and abs(gain - 1) <= _KEEPS_CONSTANTS
     scale = Scale.of(observed, data_range, observed=traits.observed, movable=movable)
-    # Noise that hides the few levels by which an 8-bit image varies need not have been given on a wrong scale.
+    # An 8-bit image may vary by few levels, all hidden by noise; then a large noise is not one on a wrong scale.
     few_levels = scale.integer and scale.high - scale.low <= counting.MAX_8_BIT
     hidden = few_levels and isinstance(noise, int | float) and noise * scale.gain >= 1
     return Scale.nominal_of(observed.dtype, data_range) if hidden else scale
@@ -103,13 +103,13 @@ class Posed:
     data_term : DataTerm
         The data term.
     level : float
-        Standard deviation of its noise, on the working scale.
+        Standard deviation of the noise, on the working scale.
     noise : float, PoissonGaussian, ColouredNoise or None
-        The noise as users know it, on the nominal scale; None for photons, whose statistics the model knows.
+        The noise on the nominal scale; None for photons, whose statistics the model knows.
     error : float, optional
         The standard error of the level, on the working scale, if it was estimated.
     margin : float
-        By how much the noise may well be above the level.
+        By how much an estimated level is likely to be too low.
     notes : tuple of str
         What a user should know about the noise.
     """
@@ -137,9 +137,10 @@ def posed(
     squares: bool = False,
     noise_floor: float = 0.0,
 ) -> Posed:
-    """Bind the model to the observation, and find out about its noise what was not given.
+    """Bind the model to the observation, and estimate the noise if it was not given.
 
-    With `squares`, f is a square if the noise is not given; else counts that clearly say so have that of photons.
+    Counts whose noise clearly grows with the signal get the likelihood of photons, unless `squares` asks for
+    ``f = ½ ||G x - y||²``.
     """
     check_number(noise_floor, "noise_floor", minimum=0, below=1)
     if isinstance(noise, str) and noise != "auto":
@@ -148,7 +149,7 @@ def posed(
         if noise is not None:
             raise ValueError(f"{type(model).__name__} knows the statistics of its photons: noise= must not be given")
         return Posed(model.data_term(y), traits.noise or 0.0, None)
-    data_term = model.data_term(y)  # complains about pixels that are not finite
+    data_term = model.data_term(y)  # raises an error if pixels are not finite
     field = None if squares else star_field(y, model, traits, noise, scale)
     if field is not None:
         sky, tau = field
@@ -215,28 +216,25 @@ def posed(
 
 
 def _found(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> FoundNoise:
-    """Find the noise that was not given."""
+    """Estimate the noise."""
     numbers = numbers_of(y, scale)
     coloured = (
         find_coloured_noise(numbers) if counting.leaves_noise_alone(traits) and traits.spatial_ndim == 2 else None
     )
     found = coloured or find_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
     about = model if scale.transfer == "linear" else None
-    return noise_found(numbers, traits, found, about)  # `noise_behind` knows how uncertain that is
+    return noise_found(numbers, traits, found, about)
 
 
 def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:
-    """Return the numbers of the file, whose rounding and compression estimates know, not light."""
+    """Return the values as stored, not decoded to light: noise estimates recognise their rounding and compression."""
     return y if scale.transfer == "linear" else scale.to_nominal(y)
 
 
 def noticed(
     axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm, problem: Posed, transfer: str
 ) -> tuple[str, ...]:
-    """Return what a user should know about axes, range and noise, about odd values, and about the mask.
-
-    `transfer` is the curve that was given.
-    """
+    """Return warnings about axes, range, noise, odd values and the mask; `transfer` is the curve that was given."""
     observed = traits.observed
     notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
@@ -269,7 +267,7 @@ def noticed(
 def first_guess(
     start: ArrayLike | State | None, data_term: DataTerm, conversion: Conversion
 ) -> FloatArray | State | None:
-    """Return the user's first guess as an x of the data term; a state is left alone."""
+    """Return the user's first guess as an x of the data term; a state is returned as it is."""
     if start is None or isinstance(start, State):
         return start
     first = entered(data_term, conversion.to_working(start, "start"))
@@ -278,7 +276,7 @@ def first_guess(
 
 
 def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Conversion) -> FloatArray:
-    """Return the true image on the nominal scale, or raise if it is not the image's shape."""
+    """Return the true image on the nominal scale, or raise if it does not have the shape of the restored image."""
     truth = conversion.to_nominal(reference, "reference")
     check_same_shape(truth, data_term.crop(data_term.start()).shape, "reference", "the restored image")
     return truth
@@ -294,7 +292,7 @@ def described(
     given: Mapping[str, object],
     tune: Literal["sure"] | None,
 ) -> Parameters:
-    """Return the parameters of the loop as users know them, on the nominal scale; `given` is what they gave."""
+    """Return the parameters of the loop on the nominal scale; `given` are the user's values, by name."""
     automatic = tuple(name for name, value in given.items() if value is None or value == "auto")
     return replace(
         loop,

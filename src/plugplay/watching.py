@@ -1,4 +1,4 @@
-"""What a restoration is held against: before it begins, by the data alone, and when it has ended."""
+"""Checks of what was given: of noise and kernel by the data before a run, and of the result by `Watch`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["foreign_to", "reason", "reruns", "suspicion", "watch_for"]
 
-# Noise that exceeds what was assumed by this factor is taken into account.
+# Certain noise above the given level by this factor replaces it.
 CONTRADICTION = 1.15
 KEEPS_NOISE = "exact_noise=True, or --exact-noise, keeps"
-# By what enlarged edges overshoot, which is clipped and no sign of noise where there is hardly any: the clip takes 2.4
-# times of what the denoiser does from red text on a white page, 250/255, that was shrunk by 2.
+# Enlarged edges overshoot by this much. With hardly any noise, clipped overshoot is no sign of noise: from red text on
+# a white page, 250/255, that was shrunk by 2, the clip removes 2.4 times what the denoiser does.
 OVERSHOOT, HARDLY_NOISY = 0.05, 2 / 255
 
 
@@ -52,8 +52,8 @@ def suspicion(
     reshape: bool,
     watched: bool,
 ) -> Suspicion:
-    """Return the noise to assume, and the kernel, if a run is watched and the data contradict those given or found."""
-    # Noise that grows with the signal has no one level; what is hidden at nulls is then not looked for.
+    """Return other noise, or another kernel, if a run is `watched` and the data contradict those assumed."""
+    # Noise that grows with the signal has no single level to compare with.
     if not watched or traits.observes != "intensities" or isinstance(problem.noise, PoissonGaussian):
         return Suspicion(model, traits)
     told = _contradicted(y, traits, problem.level, scale) if isinstance(noise, int | float) else None
@@ -61,20 +61,20 @@ def suspicion(
 
 
 def foreign_to(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> BoolArray | None:
-    """Return the pixels of a photograph that do not follow its blur; None if all do, or if it may be a star field."""
+    """Return the pixels of a photograph that do not follow its blur; None if all do, or for other kinds of images."""
     photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == MAX_8_BIT
     if not photograph or traits.spectrum is None or traits.decimation > 1 or traits.observed is not None:
         return None
     if not (noise is None or isinstance(noise, str | int | float)):
         return None
     given = float(noise) * scale.noise_gain if isinstance(noise, int | float) else None
-    if not np.isfinite(y).all() or not (given is None or 0 <= given < 1):  # errors that the data term explains
+    if not np.isfinite(y).all() or not (given is None or 0 <= given < 1):  # the data term raises an error
         return None
     return foreign_pixels(y, model, traits, given, linear=scale.transfer != "linear")
 
 
 def reason(suggested: Suggestion, denoiser: object) -> str:
-    """Return what a user should know about a level that is changed because of a run, beside the level."""
+    """Return a warning about a noise level that a run changes, in addition to the level itself; may be empty."""
     own = not type(denoiser).__module__.startswith("plugplay.")
     if suggested.reason or not own or suggested.sign == "excess":
         return suggested.reason
@@ -82,23 +82,23 @@ def reason(suggested: Suggestion, denoiser: object) -> str:
 
 
 def reruns(noise: object, *, exact: bool) -> int:
-    """Return how often a run may be repeated with other noise in mind: never if the given level is to be kept."""
+    """Return how often a run may be repeated with another noise level: never if the given one is to be kept."""
     if exact and (noise is None or noise == "auto"):
         raise ValueError("exact_noise=True keeps the noise level that is given: give noise=")
     return 0 if exact else MAX_RERUNS
 
 
 def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Posed, scale: Scale) -> Watch | None:
-    """Return what the result will be held against; None where f is not a distance from the data."""
+    """Return what the result will be checked against; None if f is not a distance from the data."""
     noise, described = problem.level, problem.noise
     if described is None:
         return None
-    if traits.pointwise and isinstance(described, PoissonGaussian):  # what was not observed may be NaN
+    if traits.pointwise and isinstance(described, PoissonGaussian):  # missing pixels may be NaN
         y = evened(data_term, y if traits.observed is None else np.where(traits.observed, y, y.dtype.type(0)))
-    # How much an image varies cannot be told from sums of its pixels.
+    # Projections do not show how much the image varies.
     projected = traits.observes == "projections"
     seen = Seen(0.0, 0.0, 0.0, y.size) if projected else Seen.of(y, traits.observed)
-    # Clipping what is darker than possible is work that the multiplier does in sound runs, too.
+    # If the data term has a lower limit, clipping there enlarges the multiplier in sound runs as well.
     bounded = scale.is_nominal and not math.isfinite(darkest_of(data_term))
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
@@ -128,9 +128,9 @@ def _extreme(y: NDArray[Any]) -> float:
 def _contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:
     """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
 
-    Told too little noise, a restoration ends in noise (see `plugplay.tuning.rules`); told too much, it is a little less
-    sharp. So it is only ever raised, and only as far as the estimate is certain. In decimated images folded detail
-    passes for noise; there, only what no detail can be is certain.
+    With too low a level a restoration ends in noise (see `plugplay.tuning.rules`); with too high a one it is a little
+    less sharp. So a given level is only raised, and only as far as the estimate is certain. In decimated images aliased
+    detail looks like noise; there, only the lower bound of the spectrum is certain.
     """
     numbers = numbers_of(y, scale)
     if traits.decimation > 1:

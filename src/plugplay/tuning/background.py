@@ -1,23 +1,24 @@
-r"""Whether the darkest that was seen of an image is a background, or what a blur has left of something darker.
+r"""Whether the darkest places of an observation are a background, or something darker that a blur has lightened.
 
-Behind cells and stars lies a flat background, and nothing is darker: what a restoration makes darker is a ring around
-something bright. In a photograph the darkest places are lines and shadows, from which a blur takes contrast: restored,
-they are darker than all that was observed.
+Behind cells and stars lies a flat background, and nothing is darker: darker places in a restoration are rings around
+bright objects. In a photograph the darkest places are lines and shadows, whose contrast a blur reduces: restored, they
+are darker than all observed pixels.
 
-A background is flat beyond what the kernel does. So it is seen in the observation, of which only noise was taken, by a
-mean of 3 x 3 pixels, and also after the kernel was applied once more, :math:`G^\top y`, which lifts all that is smaller
-than the kernel. Of both, z with a noise of :math:`s_z`, the darkest hundredth is :math:`z_0`, and
+A background is flat over more than the width of the kernel. So it shows in the observation after denoising by a mean of
+3 x 3 pixels, and also after the kernel was applied once more, :math:`G^\top y`, which brightens dark places smaller
+than the kernel. Let z be either of them, with noise :math:`s_z` and :math:`z_0` its darkest hundredth. A pixel belongs
+to the background if
 
 .. math:: \max_{5 \times 5} z \le z_0 + 5 s_z
 
-in both is what belongs to the background. Where that is at least a fiftieth of the image, it has one. The 5 x 5 pixels
-tell it from fine stripes, whose dark lines are as even as a background.
+for both. An image has a background if that is at least a fiftieth of it. The 5 x 5 pixels distinguish it from fine
+stripes, whose dark lines are as even as a background.
 
 Found on 17 images with values squeezed to a tenth or a fifth of their range, at several levels (camera, gravel, brick,
 coins, page, nuthatch, bridge, chelsea, dragonfly, cell and hubble_deep_field of scikit-image, drawn stripes, gratings,
 lines, spots, discs and the cells of ``benchmarks/cells.py``), eight kernels and noise of 0.5 to 20/255. The share is
 0.03 or more where something lies on a background, and less than 0.02 where an image gains 0.2 dB or more by being
-darker than what was observed. Bricks have 0 to 0.2: their faces pass for a background where noise hides their grain.
+darker than what was observed. Bricks have 0 to 0.2: their faces look like a background where noise hides their grain.
 """
 
 from __future__ import annotations
@@ -39,24 +40,24 @@ if TYPE_CHECKING:
 
 __all__ = ["background_share", "has_background"]
 
-# Of an image, what has to be background.
+# The share of an image that has to be background.
 MIN_SHARE = 0.02
-# The darkest is this quantile; a background is not further above it, in units of the noise, within so many pixels.
+# The quantile z_0, the limit above it in units of the noise, and the side of the maximum.
 DARKEST, MAX_ABOVE, NEIGHBOURS = 0.01, 5.0, 5
-# The side of the mean that takes noise away.
+# The side of the mean that reduces noise.
 SIDE = 3
-# Of the range of the image: what is never told apart, as kernels have long tails, and noise may be told too low.
+# The least noise, as a share of the range of the image: kernels have long tails, and the given noise may be too low.
 MIN_NOISE = 1.5e-3
-# Large images are looked at in windows of this side, in 2 and 3 dimensions, at most so many along each axis.
+# Large images are examined in windows of this side, in 2 and 3 dimensions, at most this many along each axis.
 WINDOWS, MAX_WINDOWS = {2: 256, 3: 48}, 4
-# Pixels that were not observed have the mean of the others within the kernel, if these are at least so much of it.
+# Missing pixels get the mean of the observed ones within the kernel, if these are at least this share of it.
 MIN_SEEN = 0.5
 
 
 def has_background(
     y: FloatArray, noise: float, *, taps: NDArray[np.float64] | None = None, observed: BoolArray | None = None
 ) -> bool:
-    """Tell whether what lies in the image lies on a dark background; the parameters are those of `background_share`.
+    """Tell whether an image has a dark background; parameters as in `background_share`.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def has_background(
 def background_share(
     y: FloatArray, noise: float, *, taps: NDArray[np.float64] | None = None, observed: BoolArray | None = None
 ) -> float:
-    """Return which share of an image is as dark as its darkest part, and as flat as its noise allows.
+    """Return the share of an image that is dark background: as dark as its darkest part, and flat except for noise.
 
     Parameters
     ----------
@@ -81,9 +82,10 @@ def background_share(
     noise : float
         Standard deviation of its noise.
     taps : array, optional
-        The kernel, with as many axes as are spatial; without it there are two, and only noise is taken away.
+        The kernel, with as many axes as the image has spatial ones. Without it there are two, and only the mean of y is
+        examined.
     observed : array of bool, optional
-        True where the observation counts, in the shape of y or without its channels.
+        True where a pixel was observed, in the shape of y or without its channels.
     """
     ndim = 2 if taps is None else taps.ndim
     parts = list(_parts(y, observed, ndim))
@@ -102,7 +104,7 @@ def background_share(
         first, darkest, last = np.quantile(told, (0.0, DARKEST, 1.0))
         spread = max(noise * math.sqrt(float(np.sum(np.square(kernel)))), MIN_NOISE * float(last - first))
         for place, values in enumerate(smooth):
-            # What is not known is brighter than anything.
+            # Unknown values count as bright.
             highest = maximum_filter(np.where(np.isfinite(values), values, np.inf), NEIGHBOURS)
             flat[place] = flat[place] & (highest <= darkest + MAX_ABOVE * spread)
     total = sum(int(np.count_nonzero(seen)) for _, seen in parts)
@@ -110,7 +112,7 @@ def background_share(
 
 
 def _parts(y: FloatArray, observed: BoolArray | None, ndim: int) -> Iterator[tuple[NDArray[np.float64], BoolArray]]:
-    """Yield the channels of some windows, with zeros where nothing was observed, and where something was."""
+    """Yield the channels of some windows, zero where nothing was observed, with masks of the observed pixels."""
     channels = y.reshape(*y.shape[:ndim], -1)
     seen = np.ones(y.shape, bool) if observed is None else observed
     seen = np.broadcast_to(seen.reshape(*y.shape[:ndim], -1), channels.shape)
@@ -122,14 +124,14 @@ def _parts(y: FloatArray, observed: BoolArray | None, ndim: int) -> Iterator[tup
 
 
 def _spans(length: int, side: int) -> list[slice]:
-    """Return where an axis is looked at: all of it, or parts that are evenly spread."""
+    """Return the parts of an axis to be examined: all of it, or evenly spread windows."""
     if length <= side * MAX_WINDOWS:
         return [slice(0, length)]
     return [slice(at, at + side) for at in np.linspace(0, length - side, MAX_WINDOWS).astype(int).tolist()]
 
 
 def _smoothed(values: NDArray[np.float64], seen: BoolArray, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return means over the kernel of what was seen, mirrored beyond the border; NaN where it is too little."""
+    """Return means of observed pixels over the kernel, mirrored beyond the border; NaN where there are too few."""
     margins = [(n // 2, n - 1 - n // 2) for n in kernel.shape]
     shape = [scipy.fft.next_fast_len(n + m - 1, real=True) for n, m in zip(values.shape, kernel.shape, strict=True)]
     response = scipy.fft.rfftn(kernel, shape)

@@ -1,14 +1,14 @@
-r"""Bars and frames around a blurred photograph, which were put there after the blur.
+r"""Bars and frames around a blurred photograph that were added after the blur.
 
-Rows at a border that are constant tell that the image behind them is constant as far as the kernel h reaches. With
-weights :math:`c_k` of its last k rows, what lies beyond shows in the rows that follow by at most
+If rows at a border of the observation are constant, the image is constant there as far as the kernel h reaches. With
+:math:`c_k` the sum of its last k rows, the scene beyond shows in the following rows by at most
 
 .. math:: |y_{n + k - 1} - b| \le c_{j + k} R, \qquad c_j R \approx |y_{n - 1} - b|,
 
-where b is the level of the constant rows, n the first that is not, and R what is furthest from it. A border that was
-blurred with the scene therefore fades into it. One that was put there afterwards ends at once: the next row exceeds
-this limit in many places, and the one after that hardly differs from it. As numbers may have a curve of brightness, of
-which nothing was said, this has to hold for numbers and for light.
+where b is the level of the constant rows, n the first row that is not constant, and R the largest difference from b. A
+border that was blurred with the scene therefore fades into it. One that was added afterwards ends abruptly: the next
+row exceeds this limit in many places, and the one after it hardly differs from it. Because the values may have an
+unknown transfer curve, this must hold both for the values and for the light that they encode.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 __all__ = ["borders"]
 
-# What a constant row varies by, and what rows in front of the edge may, beside which JPEG leaves traces; and the least
-# that these are taken for.
+# Limits of the variation of a constant row, and of rows next to the edge, where JPEG leaves traces; and the least value
+# assumed for these traces.
 MAX_SPREAD, MAX_TRACE, MIN_TRACE = 1.5 / 255, 16 / 255, 1 / 255
-# How much beyond the limit the next row has to be, and in what share of its pixels.
+# How far the next row must exceed the limit, and in what share of its pixels.
 MIN_JUMP, MIN_SHARE = 10 / 255, 0.1
-# Of that jump, what the row after it may differ by; edges may take up so many rows.
+# The limit of the next step, as a share of that jump, and the number of rows that an edge may take.
 MAX_STEP, MAX_ROWS = 0.35, 2
-# Highlights that were clipped end at once, too, but go on falling, and not everywhere.
+# Clipped highlights end abruptly as well, but they keep falling, and not along the whole row.
 WHITE, MAX_WHITE_STEP, MIN_WHITE_SHARE = 0.98, 0.1, 0.6
-# What is behind a blur may be that much further from the level of the border than what is seen.
+# R, in units of the largest observed difference: the unblurred scene has more contrast.
 BRIGHTER = 1.5
-# The constant rows that are looked at, and by how many rows the kernel may be wrong.
+# The number of constant rows that are examined, and by how many rows the kernel may be wrong.
 BACK, SPARE = 4, 1
-# Of a side of the image, what a border takes at most.
+# The largest width of a border, as a share of the side of the image.
 MAX_WIDTH = 0.4
 CURVE = gamma(2.2)
 
@@ -57,7 +57,7 @@ def borders(y: FloatArray, kernel: Array, *, linear: bool = False) -> BoolArray 
     kernel : array
         The blur.
     linear : bool
-        Whether numbers are known to be proportional to light.
+        Whether the values are known to be proportional to light.
 
     Examples
     --------
@@ -83,14 +83,14 @@ def borders(y: FloatArray, kernel: Array, *, linear: bool = False) -> BoolArray 
 
 
 def _widths(image: Array, kernel: Array, *, linear: bool) -> tuple[int, int]:
-    """Return how many rows there are at the first and at the last border."""
+    """Return the widths of the first and the last border, in rows."""
     rows, columns = kernel.sum(axis=1), kernel.shape[1]
     first = _width(image, rows, columns, linear=linear)
     return first, _width(image[::-1], rows[::-1], columns, linear=linear)
 
 
 def _width(image: Array, rows: Array, columns: int, *, linear: bool) -> int:
-    """Return how many rows at the beginning do not follow the blur, whose first row reaches furthest ahead."""
+    """Return the number of rows at the beginning that do not follow the blur; `rows` are the sums of its rows."""
     level = image[0].mean(axis=0)
     if float(image[0].std(axis=0).max()) > MAX_SPREAD:
         return 0
@@ -120,17 +120,17 @@ def _width(image: Array, rows: Array, columns: int, *, linear: bool) -> int:
 def _is_abrupt(
     part: Array, level: Array, most: float, rows: Array, columns: int, back: int, count: int, step: float, share: float
 ) -> bool:
-    """Tell whether what follows constant rows exceeds what the blur allows, and does so at once.
+    """Tell whether the edge after constant rows is steeper than the blur allows, and abrupt.
 
-    Of the rows of `part`, `back` are constant, and those of the edge, `count`, are followed by one more.
+    The rows of `part` are `back` constant ones, `count` rows of the edge, and one more.
     """
     weights = np.clip(np.cumsum(np.concatenate([np.zeros(SPARE), rows])), 1e-9, None)
     traces = np.abs(part - level).max(axis=-1)
     jump = traces[back + count - 1]
     limit = np.full_like(jump, most)
-    # Dark and bright may cancel at one place.
+    # Dark and bright may cancel in a single place.
     wide = np.maximum(ndimage.maximum_filter1d(traces, columns, axis=1), MIN_TRACE)
-    for before in range(back):  # each of them tells what lies behind it
+    for before in range(back):  # each of them limits what may lie beyond it
         ahead = back - before + count - 1
         further = np.concatenate([weights, np.ones(ahead)])[ahead:]
         allowed = np.minimum(most, wide[before][:, None] / weights) * further

@@ -1,4 +1,4 @@
-"""Whether data are counts of photons, or a photograph of them, if nobody says so."""
+"""Whether data have the noise of photons, in counts or behind a transfer curve, if the user does not say so."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def likely_noise(
     *,
     squares: bool = False,
 ) -> tuple[float | PoissonGaussian | ColouredNoise | str | None, str]:
-    """Return `noise` and `transfer`, or those of photons if something is to be denoised whose noise clearly grows.
+    """Return `noise` and `transfer`, or those of photon noise if an image to be denoised clearly has it.
 
-    It grows with the signal, in counts, or with light, whose curve made a photograph of it. The noise is to be made
-    uniform before anything else: the range of what is made of it is another. With `squares`, f is to be a square.
+    The noise may grow with the signal, in counts, or with light, which a transfer curve turned into the values of a
+    photograph. This is found out first, because making the noise uniform changes the range. With `squares`, the noise
+    must be uniform.
     """
     told = squares or not (noise is None or noise == "auto") or transfer != "linear"
     if told or traits.observes != "intensities" or not leaves_noise_alone(traits) or y.dtype.kind not in "iuf":
@@ -46,22 +47,22 @@ def likely_noise(
     if nominal.integer and nominal.high - nominal.low > MAX_16_BIT:
         return noise, transfer
     values = (y.astype(np.float64) - nominal.low) / (nominal.high - nominal.low)
-    if not np.abs(values).max(initial=0) <= MAX_VALUE:  # nor are those that are not finite
+    if not np.abs(values).max(initial=0) <= MAX_VALUE:  # written so that NaN counts
         return noise, transfer
     counts = nominal.integer and nominal.high - nominal.low > MAX_8_BIT
     if counts and grows_with_signal(values, spatial_ndim=traits.spatial_ndim, counts=True):
         return PoissonGaussian(), "linear"
     found = find_growing_noise(values, spatial_ndim=traits.spatial_ndim)
     if found is None or (found != transfer and estimate_curve(linearise(values, found)) is None):
-        return noise, transfer  # too little may be left to measure it in light
+        return noise, transfer  # there may be too few pixels to measure it in light
     return PoissonGaussian(), found
 
 
 def is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
     """Tell whether these are counts whose noise clearly grows with the signal.
 
-    Counts are integers of 16 bits: in 8 bits a curve for the eye was applied. Decimated images are left out, as folded
-    detail passes for noise, and more so where it is bright.
+    Counts are 16-bit integers: 8-bit images usually have a transfer curve. Decimated images are left out, because
+    aliased detail looks like noise, and is stronger where it is bright.
     """
     counts = scale.integer and MAX_8_BIT < scale.high - scale.low <= MAX_16_BIT and traits.observes == "intensities"
     if not counts or traits.decimation > 1 or not knows_photons(model):
@@ -70,9 +71,9 @@ def is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> 
 
 
 def grows_untold(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> tuple[str, ...]:
-    """Return what a user should know about noise that grows in floats that are not only denoised, or nothing.
+    """Return a warning if floats that are not only denoised have noise that grows with the signal.
 
-    Photons are not assumed there, as detail that a blur left may grow with the brightness, too.
+    It is not assumed to be that of photons, because detail that a blur left may also grow with the brightness.
     """
     floats = not scale.integer and scale.transfer == "linear"
     if not floats or traits.pointwise or traits.decimation > 1 or not knows_photons(model):

@@ -1,18 +1,18 @@
-r"""What a curve of brightness does to a blur, as a level of noise.
+r"""The effect of a transfer curve on a blur, as a level of noise.
 
-Blur happens to light. Where numbers are stored with a curve, :math:`y = c(H l)` with light l, and are deblurred as they
-are, the image is :math:`x = c(l)` and its observation is not :math:`H x`. They differ by
+A blur acts on light. If values are stored with a transfer curve, :math:`y = c(H l)` with light l, and are deblurred as
+they are, the image is :math:`x = c(l)`, but its observation is not :math:`H x`. They differ by
 
 .. math:: e = c(H\, c^{-1}(x)) - H x,
 
-which is nothing where the image is flat, and much at edges: there the mean of light is brighter than the mean of
-numbers. A blur is linear to the loop, which explains e by ringing; neither the residual nor its spectrum shows it, and
-it is kept out of the image only if it is assumed as noise. How much it would be can be told from a first result, which
-has the edges of the image, with the curve :math:`c(l) = l^{1/2.2}` that photographs have, nearly.
+which is zero where the image is flat, and large at edges, where the mean of light is brighter than the mean of the
+values. The loop assumes a linear blur and explains e by ringing; neither the residual nor its spectrum shows it, and it
+is kept out of the image only if it counts as noise. Its size follows from a first result, which has the edges of the
+image, and the curve :math:`c(l) = l^{1/2.2}`, which is close to that of photographs.
 
 Coins, dragonfly and coffee, with missing pixels and stored with that curve, 112 x 112 pixels: the RMS of e is 8 to
-21/255 behind boxes, disks and motion, where noise of 4 to 20/255 has to be assumed and 0.5 to 3 is found, and 0.1 to
-0.5/255 on a retina, whose contrast is low, where more noise would cost 2 dB.
+21/255 behind boxes, disks and motion, where noise of 4 to 20/255 has to be assumed and 0.5 to 3 is estimated, and 0.1
+to 0.5/255 on a retina, whose contrast is low, where more noise would cost 2 dB.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ CURVED = (
 
 
 def curve_misfit(data_term: DataTerm, x: FloatArray, observed: BoolArray | None = None) -> float:
-    """Return the RMS of e; NaN if the data term cannot tell.
+    """Return the RMS of e; NaN if the data term has no residual.
 
     Parameters
     ----------
     data_term : DataTerm
-        Of a convolution.
+        The data term of a convolution.
     x : array
         The restored image on the whole domain, black being 0 and white 1.
     observed : array of bool, optional
-        Where the observation counts.
+        True where a pixel was observed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Noise told from detail that passes for it: texture, and what decimation folds."""
+"""The noise to assume where texture or aliased detail may be mistaken for noise."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ __all__ = ["noise_behind", "noise_found", "unaliased"]
 
 ALIASING_PER_FACTOR, ALIASING_DOUBT = 0.05, 0.12
 USUAL_NOISE, USUAL_SPREAD = 5 / 255, 0.35
-# Where detail is everywhere: quiet blocks have this many times what the emptiest frequencies have, and these have more
-# than noise usually is, from the first of two levels on and fully so from the second. Then this is assumed.
+# Detail is everywhere if the quietest blocks have this many times the level of the emptiest frequencies, and those have
+# more than usual noise: the last number is then assumed, gradually between the two levels.
 DETAIL_RATIO, DETAIL_LEVELS, AMONG_DETAIL = 2.0, (6 / 255, 8 / 255), 4 / 255
 MIN_DETAIL_FACTOR = 3
-# What a denoiser leaves of an estimate moves this share of the way to what is usual, between these levels and above.
+# An estimate that a denoiser lowered is moved by this share towards the usual noise, gradually between these levels.
 USUAL_SHARE, LOWERED_LEVELS = 0.5, (2 / 255, 3 / 255)
-# From this multiple of what is harmless on, what may be texture is held against samples: up to the first of these
-# ratios (`plugplay.tuning.holding_out`) it is noise, and from the second on it is not.
+# From this multiple of a harmless level on, held-out samples decide (`plugplay.tuning.holding_out`): below the first
+# ratio it is noise, above the second it is texture.
 MIN_HARM, NOISE_RATIO, TEXTURE_RATIO = 2.0, 0.965, 0.985
 
 
 def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model | None = None) -> FoundNoise:
-    """Return what was found in quiet blocks of an image, without what is detail.
+    """Return an estimate of the noise without what is detail.
 
-    The spectrum of a decimated image says what is certainly noise and what is certainly not
-    (`plugplay.tuning.folding`). In between, `plugplay.tuning.texture` tells, unless much of it is certain. On nine
-    images that had no say in it (moon, rocket, retina, wine, seeding, and four more photographs of the packages in
-    `benchmarks/photographs.py`; 192 x 192 pixels), told nothing, the paper's four configurations gain 0.07, 0.07, 0.11
-    and 0.12 dB on average by the spectrum and by slower schedules, and no image loses more than 0.07 dB.
+    The spectrum of a decimated image gives bounds of the noise (`plugplay.tuning.folding`). Between them
+    `plugplay.tuning.texture` decides, unless much of it certainly is noise. On nine unseen images (moon, rocket,
+    retina, wine, seeding, and four more photographs of the packages in `benchmarks/photographs.py`; 192 x 192 pixels),
+    told nothing, the paper's four configurations gain 0.07, 0.07, 0.11 and 0.12 dB on average by the spectrum and by
+    slower schedules, and no image loses more than 0.07 dB.
 
     Parameters
     ----------
     y : array
-        The observation, in the numbers of its file.
+        The observation, in the values of its file.
     traits : Traits
-        Of the model.
+        The properties of the model.
     found : FoundNoise
-        What was found.
+        The estimate from quiet blocks.
     model : Model, optional
-        What happened to the image, if its numbers are what the model is about: then samples can be held out.
+        The model, if it acts on these values (not on light): then samples can be held out.
     """
     whole = traits.spatial_ndim == 2 and traits.observed is None
     if traits.decimation == 1:
         # What was compressed holds less noise where images have least of theirs.
         most = math.inf if found.compression else most_noise(y, traits)
         measured = min(found.measured, most)
-        # What was not believed because it may be texture is noise after all if a denoiser takes most of it.
+        # An estimate that was lowered because it may be texture is noise after all if a denoiser removes most of it.
         believed = whole and found.level < measured and is_noise(y, measured)
         level = measured if believed else min(found.level, most)
         if level < most:
@@ -70,7 +70,7 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
     bounds = noise_bounds(y, traits)
     level = found.measured if bounds.is_noisy else without_texture(y, found.measured)
     level = _among_detail(min(max(level, bounds.low), bounds.high), found.measured, bounds, traits.decimation)
-    # Quiet blocks with more than the emptiest frequencies have are not quiet: there is texture everywhere.
+    # If the quietest blocks have more power than the emptiest frequencies, there is texture everywhere.
     doubtful = found.measured > bounds.high and not bounds.is_noisy and level >= MIN_HARM * HARMLESS
     if model is not None and doubtful and speaks_of_noise(model, traits):
         level = _by_samples(level, foretold(y, model))
@@ -80,15 +80,15 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
 
 
 def _by_samples(level: float, ratio: float) -> float:
-    """Return the noise to assume if held-out samples have this ratio: the level, what is harmless, or in between.
+    """Return the noise to assume if held-out samples have this ratio: the level, a harmless one, or one in between.
 
     Of 30 images on which the ratios were not found (photographs, stained tissue, text, the Hubble deep field, drawn
     stripes, other parts of gravel, grass and brick; 20 of 192 x 192 and ten of 384 x 384 pixels; bicubic kernels and a
-    Gaussian one of a pixel; decimation by 2, 3 and 4; no noise, 2, 5 and 10/255) 132 of 720 cases are asked. Without
-    noise they gain 0.24 dB on average, up to 0.77 dB, and none loses; with 2/255 they gain 0.11 dB and lose 0.04 dB at
-    most; with 5/255 they lose 0.00 dB on average and 0.07 dB at most, with 10/255 0.01 dB at most. Raising the level
-    where the ratio is low was given up on these images: it gained 0.17 dB with 10/255 but lost up to 0.44 dB without
-    noise, as stripes too narrow for the samples are not foretold by anything.
+    Gaussian one of a pixel; decimation by 2, 3 and 4; no noise, 2, 5 and 10/255) this applies to 132 of 720 cases.
+    Without noise they gain 0.24 dB on average, up to 0.77 dB, and none loses; with 2/255 they gain 0.11 dB and lose
+    0.04 dB at most; with 5/255 they lose 0.00 dB on average and 0.07 dB at most, with 10/255 0.01 dB at most. Raising
+    the level where the ratio is low was given up on these images: it gained 0.17 dB with 10/255 but lost up to 0.44 dB
+    without noise, because stripes too narrow for the samples cannot be predicted.
 
     Examples
     --------
@@ -100,13 +100,13 @@ def _by_samples(level: float, ratio: float) -> float:
 
 
 def _as_usual(level: float, traits: Traits) -> float:
-    """Return the noise to assume where neither blocks nor spectrum speak of texture, but a denoiser leaves much.
+    """Return the noise to assume where blocks and spectrum indicate no texture, but a denoiser lowers the estimate.
 
     Photographs decimated by 3 and 4 with noise of 5/255 come out at 2.1 to 4.9/255, those with less mostly below 2/255.
-    Of 16 images that had no say (192 x 192 pixels), with noise of 5/255 decimation by 3 gains 0.02 dB on average and
-    that by 4 0.05 dB, up to 0.44 dB; none loses more than 0.02 dB. With 2/255 and without noise they lose 0.00 dB on
-    average, but for 0.01 dB without noise behind a Gaussian kernel of one pixel decimated by 4. The worst is a stained
-    tissue with 0.17 dB. More noise is as before.
+    Of 16 unseen images (192 x 192 pixels), with noise of 5/255 decimation by 3 gains 0.02 dB on average and that by 4
+    0.05 dB, up to 0.44 dB; none loses more than 0.02 dB. With 2/255 and without noise they lose 0.00 dB on average, but
+    for 0.01 dB without noise behind a Gaussian kernel of one pixel decimated by 4. The worst is a stained tissue with
+    0.17 dB. Higher levels are unchanged.
 
     Examples
     --------
@@ -123,14 +123,14 @@ def _as_usual(level: float, traits: Traits) -> float:
 
 
 def _among_detail(level: float, measured: float, bounds: NoiseBounds, factor: float) -> float:
-    """Return the noise to assume where nothing can be said of it because detail is everywhere.
+    """Return the noise to assume where it cannot be measured because detail is everywhere.
 
     Grass decimated by 4 has 20 to 26/255 in its quietest blocks and 8 to 10/255 in its emptiest frequencies, whether
-    there is no noise or one of 5/255. Next to so much detail noise matters little, and what is assumed takes detail
-    away: with 3.5 instead of 5 to 7/255, two crops of grass and two of gravel gain 0.2 to 0.4 dB without noise, 0.1 to
-    0.2 dB with 5/255, and lose up to 0.3 dB with 10/255. Of 38 other images none is changed. Decimated by 2, grass
-    with noise of 10/255 would lose 0.4 dB, so there nothing changes. Bricks, whose emptiest frequencies show the noise
-    (5.9/255 for a true 5), would lose up to 0.5 dB, and are left alone.
+    there is no noise or one of 5/255. Next to so much detail noise matters little, and a high level removes detail:
+    with 3.5 instead of 5 to 7/255, two crops of grass and two of gravel gain 0.2 to 0.4 dB without noise, 0.1 to 0.2 dB
+    with 5/255, and lose up to 0.3 dB with 10/255. Of 38 other images none is changed. Decimated by 2, grass with noise
+    of 10/255 would lose 0.4 dB, so there nothing changes. Bricks, whose emptiest frequencies show the noise (5.9/255
+    for a true 5), would lose up to 0.5 dB, and are left alone.
     """
     if factor < MIN_DETAIL_FACTOR or bounds.is_noisy or measured < DETAIL_RATIO * bounds.high:
         return level
@@ -142,18 +142,18 @@ def _among_detail(level: float, measured: float, bounds: NoiseBounds, factor: fl
 def noise_behind(traits: Traits, estimate: float, error: float = 0.0) -> float:
     r"""Return the noise that an estimate from the observation means, given the model.
 
-    Decimation folds detail into every frequency, where it passes for noise: on training images estimates exceed the
+    Decimation folds detail into every frequency, where it looks like noise: on training images estimates exceed the
     truth by about 5 % for a factor of 2 and 15 % for a factor of 4. Where all is texture they are several times too
-    high (gravel 30 instead of 5/255 for a factor of 4, and sure of it), unless `noise_found` sees that. Told half of
-    the noise, super-resolution by 4 loses 0.2 to 0.7 dB, but that by 2 loses 2 to 7 dB behind a Gaussian kernel, where
-    what is told is raised; told twice of it, up to 0.4 and 1.2 dB (camera, rocket, seeding, wine, noise of 5/255). So
-    estimates above what is usual, :math:`s_0` = 5/255, move towards it, and no further down,
+    high (gravel 30 instead of 5/255 for a factor of 4, with a small standard error), unless `noise_found` detects that.
+    With half of the true noise, super-resolution by 4 loses 0.2 to 0.7 dB, but that by 2 loses 2 to 7 dB behind a
+    Gaussian kernel, where given levels are raised; with twice the noise, up to 0.4 and 1.2 dB (camera, rocket, seeding,
+    wine, noise of 5/255). So estimates above the usual :math:`s_0` = 5/255 are moved towards it, but not below,
 
     .. math:: s = \hat s^{\,1 - p} s_0^{\,p}, \qquad p = \frac{r^2}{r^2 + 0.35^2},
 
-    by how uncertain they are: :math:`r^2` is the square of the relative error, plus that of 0.12 for each factor
-    beyond 1. Lower ones are believed, however uncertain they say that they are: of 16 images, 256 x 256 pixels
-    decimated by 2 and 4 with noise of 5/255, they are 4.8 to 7.7/255, except on grass, gravel and brick.
+    depending on their uncertainty: :math:`r^2` is the square of the relative error, plus that of 0.12 (K - 1). Lower
+    estimates are used as they are, whatever their standard error: of 16 images, 256 x 256 pixels decimated by 2 and 4
+    with noise of 5/255, they are 4.8 to 7.7/255, except on grass, gravel and brick.
 
     Examples
     --------
@@ -171,5 +171,5 @@ def noise_behind(traits: Traits, estimate: float, error: float = 0.0) -> float:
 
 
 def unaliased(traits: Traits) -> float:
-    """Return what of an estimate of the noise is not folded detail, on average."""
+    """Return the share of a noise estimate that is not aliased detail, on average."""
     return 1 / (1 + ALIASING_PER_FACTOR * (traits.decimation - 1))

@@ -1,14 +1,14 @@
-"""A look at a result before it is called good: signs that something is wrong with it, in plain sentences.
+"""Checks of a result: signs that something is wrong with it, as warnings.
 
-What is looked at, and from where on it is doubtful:
+A result is doubtful if one of these applies:
 
-* **nearly constant**: the result varies by less than 3 % of what the observation varies by, which is more than noise;
-* **nothing but noise**: the observation, its coarse structure included, varies no more than its noise, so that what the
-  result shows is made of it;
+* **nearly constant**: the standard deviation of the result is below 3 % of that of the observation, which is more than
+  noise;
+* **nothing but noise**: the observation, including its coarse structure, varies no more than its noise;
 * **saturated**: clearly more of the result than of the observation is black or white, and does not explain the data;
 * **unexplained**: the residual of a convolution is far above the noise, the assumed one or that assumed at first;
 * **invented**: the restored image has structure where the observation is flat (`plugplay.tuning.flatness`);
-* **flux lost**: what the model makes of the result is on average brighter or darker than the observation;
+* **flux lost**: the result, seen through the model, is on average brighter or darker than the observation;
 * **worse than the start**: the first guess, the observation itself, explains the data better than the result.
 """
 
@@ -32,37 +32,38 @@ if TYPE_CHECKING:
 __all__ = ["Seen", "doubts"]
 
 MIN_CONTRAST = 0.03
-# Estimates of the noise are good to some per cent, and the variance of a hundred means to a tenth.
+# Limits in units of the noise: noise estimates are accurate to some per cent, and the variance of a hundred means to a
+# tenth.
 NOTHING_BUT_NOISE = 1.05
 NO_STRUCTURE = 1.25
 SIDE = 8
-# How near to black and white a pixel counts as such, and by how much the share of such pixels may grow.
+# A pixel counts as black or white within this distance; and the limit by which the share of such pixels may grow.
 NEAR = 0.01
 MAX_SATURATED = 0.3
 # A residual this far above the assumed noise means that the model does not explain the data.
 UNEXPLAINED = 2.0
 MAX_RAISE = 4.0
-# Of the mean brightness above the darkest, and in standard errors of that mean.
+# Limits of the lost light: as a share of the mean brightness above the darkest, and in standard errors of the mean.
 MAX_FLUX_LOST = 0.03
 MAX_ERRORS = 6.0
-# A residual below this multiple of the noise is none.
+# A residual below this multiple of the noise is normal.
 MIN_RESIDUAL = 1.25
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there was to see in an observation, on the working scale.
+    """Statistics of an observation, on the working scale.
 
     Attributes
     ----------
     contrast : float
-        Its standard deviation; 0 if it is no image.
+        Its standard deviation; 0 if the observation is not an image.
     flux : float
         Its mean above its darkest thousandth.
     saturated : float
         The share of it that is black or white.
     count : int
-        How many samples there were.
+        Number of samples.
     coarse : float
         The standard deviation of the means of 8x8 samples, times 8, which is that of white noise; infinite if some
         samples are missing.
@@ -81,7 +82,7 @@ class Seen:
 
     @classmethod
     def of(cls, y: NDArray[Any], observed: BoolArray | None) -> Seen:
-        """Look at an observation."""
+        """Measure an observation."""
         values = (y.ravel() if observed is None else y[np.broadcast_to(observed, y.shape)]).astype(np.float64)
         flux = float(values.mean()) - float(np.quantile(values, 0.001))
         coarse = _coarse(y) if observed is None or observed.all() else math.inf
@@ -89,12 +90,12 @@ class Seen:
 
 
 def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
-    """Return what is wrong with a result; nothing if it looks right.
+    """Return warnings about a result; none if it looks right.
 
     Parameters
     ----------
     watch : Watch
-        What the run was held against.
+        What the run is checked against.
     image, x : array
         The result, and the same on the whole domain of the data term.
     """

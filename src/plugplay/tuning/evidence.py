@@ -1,21 +1,22 @@
-r"""Whether the data are what the kernel says: the evidence for it, against kernels a little wider, narrower or turned.
+r"""The evidence of the data for the given kernel, compared with slightly wider, narrower or turned ones.
 
-A wrong kernel can be explained by ringing in the image, so that nothing in the residual of a run tells, neither its
-size nor its whiteness. But the power spectrum of the observation does, because natural images have smooth spectra
-(`plugplay.tuning.spectra`) and kernels do not. Stretching a kernel by t and turning it by R moves its spectrum,
-:math:`\hat h(t R f)`, and so its zeros, which the data either have or have not. The evidence for a kernel is the
-likelihood of the best smooth spectrum behind it. If some t and R beat the kernel that was given by more than
-`MIN_EVIDENCE`, it is wrong.
+A restoration can explain the effect of a wrong kernel by ringing in the image, so that the residual of a run does not
+reveal it, neither by its size nor by its whiteness. But the power spectrum of the observation does, because natural
+images have smooth spectra (`plugplay.tuning.spectra`) and kernels do not. Stretching a kernel by t and turning it by R
+moves its spectrum, :math:`\hat h(t R f)`, and so its zeros, which the data either have or do not have. The evidence for
+a kernel is the likelihood of the best smooth spectrum multiplied by its power. If some t and R beat the given kernel by
+more than `MIN_EVIDENCE`, it is wrong.
 
-``python benchmarks/kernels.py`` asks about crops of 144 x 144 pixels of twelve images, all of which were looked at when
-the limits were set. Of 120 right kernels (motion, disks, boxes; JPEG of quality 92, or noise of 0.5 and 2/255) none was
-replaced; of 180 that were a tenth wrong 125 were, all by a better one. Gaussian blur has no zeros and cannot be judged.
+``python benchmarks/kernels.py`` tests this on crops of 144 x 144 pixels of twelve images, all of which were used to set
+the limits. Of 120 right kernels (motion, disks, boxes; JPEG of quality 92, or noise of 0.5 and 2/255) none was
+replaced; of 180 that were wrong by a tenth 125 were, all by a better one. Gaussian blur has no zeros and cannot be
+judged.
 
-**What it means for the restoration.** If the evidence also comes from where the image stands out of the noise, and the
-kernel is wrong by more than t and R can be read to, the other kernel is used (`Mismatch.is_clear`). Else the kernel of
-the user is kept, but what it does not explain, :math:`\operatorname{mean}_f (|\hat h(t R f)| - |\hat h(f)|)^2 S`, is
-noise to the loop. It is not white: it is strong where images are, so that it takes `HARM` times its standard deviation
-of white noise to keep it out of the image.
+**Consequences.** If the evidence comes from frequencies at which the image stands out of the noise, and t and R differ
+from the identity by more than their accuracy, the other kernel is used (`Mismatch.is_clear`). Otherwise the given
+kernel is kept, but its misfit, :math:`\operatorname{mean}_f (|\hat h(t R f)| - |\hat h(f)|)^2 S`, counts as noise. It
+is not white, but strong where images are, so that `HARM` times its standard deviation has to be assumed as white noise
+to keep it out of the image.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ HARM = 2.5
 MIN_EXCESS = 1.25
 # A kernel whose spectrum is itself smooth cannot be judged; below the floor its power does not count.
 MIN_STRUCTURE, FLOOR = 0.35, 1e-3
-# A kernel is replaced if so much of the evidence comes from frequencies with a signal, and if it is wrong by more than
-# this share of its width or degrees. What ends near the limits of the search has no end.
+# A kernel is replaced if this much of the evidence comes from frequencies with a signal, and if it is wrong by more
+# than this share of its width or degrees, but not if the search ends near its limits.
 MIN_SUPPORT = 30.0
 MIN_CHANGE = (0.04, 2.5)
 MAX_STRETCH = 0.155
@@ -59,18 +60,18 @@ ROUND = 0.1
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A kernel that fits the data better than the one that was given.
+    """A kernel that fits the data better than the given one.
 
     Attributes
     ----------
     reshaping : Reshaping
-        How the given kernel had to be changed.
+        The change of the given kernel.
     noise : float
         The noise that a restoration with the given kernel should assume.
     evidence : float
         The difference of log-likelihoods, divided by the dispersion.
     support : float
-        What of it comes from frequencies at which the image stands out of the noise.
+        The part of the evidence that comes from frequencies at which the image stands out of the noise.
     """
 
     reshaping: Reshaping

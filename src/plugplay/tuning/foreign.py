@@ -1,4 +1,4 @@
-"""What in a blurred photograph does not follow the blur and sits in one place: bars, frames, stamps and captions."""
+"""Pixels of a blurred photograph that do not follow the blur: bars, frames, stamps and captions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["foreign_pixels", "where_foreign"]
 
-# What is nearer to each other than this is one place; of more than so many, the number is told.
+# Pixels closer together than this form one place; if there are more places than this, the warning counts the others.
 TOGETHER, MAX_PLACES = 25, 3
 THEY = "they were left as they are"
 
@@ -27,18 +27,18 @@ THEY = "they were left as they are"
 def foreign_pixels(
     y: FloatArray, model: Model, traits: Traits, noise: float | None, *, linear: bool
 ) -> BoolArray | None:
-    """Return the pixels that are to be left as they are; None if all follow the blur.
+    """Return the pixels that must be left as they are; None if all follow the blur.
 
     Parameters
     ----------
     y : array
         The observation, black being 0 and white 1.
     model, traits : Model, Traits
-        What happened to it; only convolutions of 2-D images of which all is observed can be judged.
+        The model and its properties; only convolutions of 2-D images without missing pixels can be judged.
     noise : float, optional
         Standard deviation of the noise, if it is known.
     linear : bool
-        Whether numbers are known to be proportional to light.
+        Whether the values are known to be proportional to light.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def foreign_pixels(
 
 
 def where_foreign(found: BoolArray | None) -> tuple[str, ...]:
-    """Return a sentence that says which pixels were left as they are, if there are any."""
+    """Return a warning that says which pixels were left as they are, if there are any."""
     if found is None:
         return ()
     inside = _inside(found)
@@ -85,13 +85,13 @@ def where_foreign(found: BoolArray | None) -> tuple[str, ...]:
 
 
 def _inside(found: BoolArray) -> tuple[slice, slice]:
-    """Return the rectangle within the rows and columns that are wholly foreign."""
+    """Return the rectangle inside the foreign rows and columns."""
     rows, columns = (np.flatnonzero(~found.all(axis=axis)) for axis in (1, 0))
     return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
 
 
 def _ranges(name: str, foreign: BoolArray) -> str:
-    """Return which rows or columns are wholly foreign, in words."""
+    """Return the foreign rows or columns in words."""
     runs, count = ndimage.label(foreign)
     ends = [np.flatnonzero(runs == number)[[0, -1]] for number in range(1, count + 1)]
     return f"{name} {' and '.join(f'{first} to {last}' for first, last in ends)}" if ends else ""

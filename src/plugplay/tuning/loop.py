@@ -1,4 +1,4 @@
-"""The parameters of the loop: what was chosen, and what was given instead."""
+"""The parameters of the loop: the chosen ones, replaced by those that were given."""
 
 from __future__ import annotations
 

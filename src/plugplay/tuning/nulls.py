@@ -1,22 +1,22 @@
-r"""Noise that a kernel cannot hide: what the data hold at frequencies that the kernel wipes out.
+r"""The noise at the zeros of a kernel: the power of the data at frequencies that the kernel removes.
 
-Where :math:`|\hat h|^2 S` is far below the noise s², with S the spectrum that natural images share, the observation is
-noise alone, whatever the image is. So its power there,
+Where :math:`|\hat h|^2 S` is far below the noise s², with S the average spectrum of natural images, the observation is
+only noise, whatever the image is. So its power there,
 
 .. math:: t^2 = \sum_f S\, |\hat y|^2 \Big/ \sum_f S \quad\text{over}\quad \{f : |\hat h|^2 S < \epsilon\, s^2\},
 
 weighted with S because deblurring amplifies low frequencies most, is the variance of the noise where it does harm. It
 exceeds the estimate from flat blocks and patches
 
-* where the noise is not white, as in JPEG files, whose high frequencies were quantised away; in colour, what is left
-  is the same in all channels, so that their sum is looked at;
+* where the noise is not white, as in JPEG files, whose high frequencies were quantised away; in colour, the rest is
+  the same in all channels, so that their sum is examined;
 * where the kernel is not the right one: its zeros are not those of the data. Neither the size of the residual nor its
   whiteness shows that, because what a wrong kernel does to the data can be explained by ringing in the image.
 
 A narrow kernel that is shifted by half a pixel has its only zeros at the highest frequencies, in a band too narrow for
-that. There the power of the data is compared with the noise directly. What exceeds it is inverted without bounds: it
-takes `EDGE_HARM` times its standard deviation of white noise to keep it out of the image (found on camera, motorcycle
-and chelsea).
+that. There the power of the data is compared with the noise directly. Any excess is amplified without bounds by the
+inversion: to keep it out of the image, `EDGE_HARM` times its standard deviation has to be assumed as white noise (found
+on camera, motorcycle and chelsea).
 """
 
 from __future__ import annotations
@@ -42,15 +42,16 @@ __all__ = ["Spectra", "measured_spectra", "noise_at_nulls"]
 
 # Epsilon: to find a contradiction, and to measure it, for which more frequencies are better.
 NOTHING, HARDLY_ANYTHING = 0.1, 0.3
-# With the right kernel and white noise t is below it in all but one of 798 cases.
+# With the right kernel and white noise t is below this in all but one of 798 cases.
 MIN_EXCESS = 1.25
-# What does not fit the model is not white, and does more harm than its power tells.
+# A misfit of the model is not white, and does more harm than white noise of the same power.
 HARM = 1.5
-# Large images are looked at in windows of this side, so many along each axis.
+# Large images are examined in windows of this side, this many along each axis.
 WINDOW, WINDOWS = 512, 2
-MIN_FREQUENCIES = 20  # of those that are not each other's negative
-# A narrow kernel leaves so much of the power below one frequency, and hardly any above another. Of six images with
-# noise 0.5 and 2/255, t was 0.8 to 1.26 times the noise with right kernels of that kind, but 1.9 on a bridge of lines.
+MIN_FREQUENCIES = 20  # not counting negatives
+# A kernel is narrow if it leaves at least this share of the power below one frequency, and hardly any above another. On
+# six images with noise 0.5 and 2/255, t was 0.8 to 1.26 times the noise with right kernels of that kind, but 1.9 on a
+# bridge of lines.
 NARROW, NARROW_BELOW = 0.05, 0.3
 EDGE, EDGE_ABOVE, EDGE_EXCESS, EDGE_HARM = 0.005, 0.42, 1.1, 3.0
 MAX_ROUNDS = 6
@@ -92,9 +93,9 @@ def noise_at_nulls(y: FloatArray, traits: Traits, noise: float) -> float | None:
     y : array
         The observation.
     traits : Traits
-        Of the model; only convolutions that keep and observe every pixel can be judged.
+        The properties of the model; only convolutions without decimation or missing pixels can be judged.
     noise : float
-        What was assumed.
+        The assumed noise.
     """
     measured = measured_spectra(y, traits)
     if measured is None:
@@ -125,13 +126,13 @@ def measured_spectra(y: FloatArray, traits: Traits, window: int = WINDOW) -> Spe
     images = [
         channels[at].sum(axis=-1, dtype=np.float64) / math.sqrt(channels.shape[-1]) for at in _windows(shape, side)
     ]
-    if not any(np.ptp(image) > 0 for image in images):  # nothing to be seen
+    if not any(np.ptp(image) > 0 for image in images):  # the image is constant
         return None
     return _spectra(images, traits.spectrum)
 
 
 def _windows(shape: tuple[int, ...], side: tuple[int, ...]) -> list[tuple[slice, ...]]:
-    """Return where windows lie that are spread evenly over an image, without overlap if there is room."""
+    """Return windows that are spread evenly over an image, without overlap if there is room."""
     starts = []
     for length, part in zip(shape, side, strict=True):
         count = min(WINDOWS, max(length // part, 1))
@@ -154,7 +155,7 @@ def _spectra(images: list[NDArray[np.float64]], spectrum: NDArray[np.complex128]
     passing = _power(scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real), shape)
     variance = float(np.mean([np.var(image) for image in images]))
     natural = natural_spectrum(shape)[..., : shape[-1] // 2 + 1] * (variance / NATURAL_VARIANCE)
-    # The window carries power from each frequency to its neighbours: a convolution with its own power.
+    # The window spreads power to neighbouring frequencies: a convolution with its own power.
     spread = scipy.fft.irfftn(_power(window), shape)
     passed = scipy.fft.irfftn(passing * natural, shape)
     signal = scipy.fft.rfftn(passed * spread).real
@@ -168,7 +169,7 @@ def _power(values: NDArray[np.float64], shape: tuple[int, ...] | None = None) ->
 
 
 def _level_at_edge(measured: Spectra) -> float:
-    """Return t at the highest frequencies, if a kernel is narrow and yet leaves nothing there; else 0."""
+    """Return t at the highest frequencies, if a kernel is narrow and but leaves nothing there; else 0."""
     highest = scipy.fft.rfftfreq(measured.shape[-1])
     for n in measured.shape[-2::-1]:
         highest = np.maximum.outer(np.abs(scipy.fft.fftfreq(n)), highest)

@@ -1,15 +1,15 @@
-r"""What was drawn over a blurred photograph: stamps, captions and logos, which do not follow the blur.
+r"""Stamps, captions and logos that were drawn over a photograph after the blur.
 
-Text that was drawn after the blur has edges that no image behind the kernel has. Taken for data, they are explained by
-ringing all over the image, or by noise that hides its detail. They are found before anything is restored: the residual
-of a single step,
+Their edges are sharper than any blurred image. If they are taken for data, a restoration explains them by ringing all
+over the image, or by noise so strong that it hides detail. They are found before anything is restored: the residual of
+a single step,
 
 .. math:: r = G \hat x - y, \qquad \hat x = \operatorname{argmin} \tfrac12 \|G x - y\|^2 + \tfrac\rho2 \|x - y\|^2,
    \qquad \rho = (s / 0.1)^2,
 
-holds what the kernel cannot make: noise, a little of everything that is sharp, and nearly all of what was drawn. Its
-RMS in 3 x 3 pixels is compared with its median over the image. Where it is far above that, pixels are left out and the
-step is done again, as what was drawn has echoes around it; until nothing is left that is far above.
+contains what the kernel cannot produce: noise, a small part of all sharp detail, and nearly all of a drawing. Its RMS
+in 3 x 3 pixels is compared with the median over the image. Pixels far above it are left out and the step is repeated,
+because a drawing causes echoes around it, until no further pixels are found.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ if TYPE_CHECKING:
 
 __all__ = ["overlaid"]
 
-# Of the image's contrast, which the step takes for that of what it may add to y.
+# The contrast that the step expects of x - y.
 CONTRAST = 0.1
-# How exact the step is. With 3e-2, what it had not solved yet at the borders stood out as a drawing does, in 18 of 50
-# photographs that had no noise but that of 8 bits, camera, astronaut, coffee, chelsea and brick behind five kernels; by
-# up to 30 times the median. With 1e-3 nothing in them exceeds 9 times, as with 3e-4.
+# The relative residual of the step. With 3e-2, errors at the borders looked like a drawing, up to 30 times the median,
+# in 18 of 50 photographs without noise except that of 8 bits (camera, astronaut, coffee, chelsea and brick behind five
+# kernels). With 1e-3 nothing in them exceeds 9 times, as with 3e-4.
 STEP_RESIDUAL = 1e-3
-# In units of the median, and of the largest excess: the rest may be echoes.
+# Limits in units of the median, and of the largest excess: below the latter may be echoes.
 MIN_EXCESS, ECHO = 12.0, 0.4
-# Of the channels that are not clipped nearby.
+# The limit for channels that are not clipped nearby.
 MIN_KNOWN_EXCESS = 6.0
-# Of the contrast around, at the first look.
+# In the first round, the residual must also be this share of the contrast around it.
 MIN_SHARE = 0.15
-# What belongs to a place that was found: so much of an excess, up to so many pixels away; and the gaps in letters.
+# Pixels next to a drawing belong to it above this excess, up to this many pixels away; and the gaps in letters.
 ALSO_EXCESS, REACH, GAP = 5.0, 12, 3
 ROUNDS = 8
-# Points are no text; and what covers much of an image is not drawn over it.
+# Smaller places are no text; and what covers more of an image is not drawn over it.
 MIN_PIXELS, MIN_LENGTH, MAX_SHARE = 150, 24, 0.15
 SIDE, AROUND = 3, 7
 # The median of the absolute value of a normal number.
 NORMAL_MEDIAN = 0.6745
-# What is clipped, and how much of an image may be near to it.
+# Values above this are clipped; and the largest share of an image that may be near clipped pixels.
 WHITE, MAX_UNKNOWN = 0.98, 0.7
 
 
 def overlaid(y: FloatArray, model: Model, noise: float | None) -> BoolArray | None:
-    """Return where something was drawn over an image; None if that is nowhere.
+    """Return where something was drawn over an image; None if there is nothing.
 
     Parameters
     ----------
     y : array
         The observation, ``(H, W)`` or ``(H, W, C)``, black being 0 and white 1.
     model : Model
-        What happened to it: a convolution, with nothing missing.
+        The model: a convolution without missing pixels.
     noise : float, optional
-        Standard deviation of the noise; by default about that of the finest detail, of which a blur leaves little.
+        Standard deviation of the noise; by default that of the finest detail, of which a blur leaves little.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def overlaid(y: FloatArray, model: Model, noise: float | None) -> BoolArray | No
     >>> bool(found[40, 20:50].all()), round(float(found.mean()), 1)
     (True, 0.1)
     """
-    # Highlights that were clipped have sharp edges, too. What is there, behind them, is wrong as far as the kernel
-    # reaches, and what it makes of that as far again; in that channel.
+    # Clipped highlights have sharp edges, too. In their channel the step is wrong as far as the kernel reaches from
+    # them, and its residual as far again.
     white = _near(y >= WHITE, 1)
     unknown = _near(white, 2 * reach_of(model)).reshape(*y.shape[:2], -1)
     lights = _near(np.asarray(white.reshape(unknown.shape).all(axis=-1)), 3 * reach_of(model))
@@ -129,7 +129,7 @@ def _finest(y: FloatArray) -> float:
 
 
 def _near(places: BoolArray, reach: int) -> BoolArray:
-    """Return what is near places, in each channel."""
+    """Return the neighbourhood of places, in each channel."""
     side = (2 * reach + 1, 2 * reach + 1) + (1,) * (places.ndim - 2)
     found: BoolArray = ndimage.maximum_filter(places, side)
     return found
@@ -143,7 +143,7 @@ def _whole(places: BoolArray) -> BoolArray:
 
 
 def _excess(left: FloatArray, unknown: BoolArray) -> NDArray[np.float64]:
-    """Return the RMS of what is left in small squares, in units of its median where it is known."""
+    """Return the RMS of the residual in small squares, in units of its median where it is known."""
     rms = np.sqrt(_mean_square(left, SIDE))
     excess: NDArray[np.float64] = rms / max(float(np.median(rms[~unknown.all(axis=-1)])), 1e-9)
     return excess

@@ -1,13 +1,13 @@
-r"""Whether a restored image rings: more power where the kernel left nothing than where it left much.
+r"""Whether a restored image rings: it has more power at the zeros of the kernel than between them.
 
-A natural image does not know the kernel: its spectrum is as strong at the kernel's zeros as between them. A restored
-image has less there, as the prior fills in only what it can guess, and a spoilt one has more: noise that was amplified,
-or what a wrong kernel, a wrong curve of brightness or compression left at frequencies that should be empty. So
+The spectrum of a natural image does not depend on the kernel: it is as strong at the kernel's zeros as between them. A
+sound restoration has less power there, because the prior recovers only a part, and a spoilt one has more: amplified
+noise, or the effect of a wrong kernel, of a transfer curve or of compression. So
 
 .. math:: \log S = \text{smooth} + b\, \log \frac{1}{|\hat h|^2 + \epsilon}
 
-is fitted to the restored image (`plugplay.tuning.spectra`), and b tells. It is about zero for true images and negative
-for most sound restorations.
+is fitted to the restored image (`plugplay.tuning.spectra`). b is about zero for true images, negative for most sound
+restorations, and positive for ringing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ringing"]
 
-# A kernel whose spectrum is itself smooth tells nothing; below the floor, which is epsilon, its power does not count.
+# Kernels with a smooth spectrum cannot be judged; and the floor epsilon of their power.
 MIN_STRUCTURE, FLOOR = 0.35, 1e-3
-# An image's spectrum varies more than that of a Gaussian process.
+# The standard error is larger by this factor, because spectra of images vary more than those of Gaussian processes.
 DISPERSION = 2.0
 
 
 def ringing(image: FloatArray, taps: NDArray[np.float64]) -> float:
-    """Return b, less two standard errors; minus infinity if it cannot be told.
+    """Return b minus two standard errors; minus infinity if it cannot be measured.
 
     Parameters
     ----------

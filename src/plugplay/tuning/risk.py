@@ -1,4 +1,4 @@
-r"""Stein's unbiased risk estimate: which lambda restores best, told from the observation alone.
+r"""Stein's unbiased risk estimate: which lambda restores best, from the observation alone.
 
 For :math:`y = G x + n` and the prediction :math:`p(y) = G \hat x(y)` of the noiseless observation, the estimate of
 :math:`E\|A (p(y) - G x)\|^2` is, up to a constant,
@@ -6,8 +6,8 @@ For :math:`y = G x + n` and the prediction :math:`p(y) = G \hat x(y)` of the noi
 .. math:: \|A (p(y) - y)\|^2 + 2 s^2 \operatorname{tr}(A^T A\, p'(y)),
 
 with the trace from one random direction b, :math:`Ab \cdot A(p(y + \epsilon b) - p(y)) / \epsilon`. The regularised
-inverse A of G turns errors of the observation into errors of the image, as far as the noise lets it. That takes two
-restorations for each lambda tried.
+inverse A of G turns errors of the observation into errors of the image, as far as the noise allows. Each lambda takes
+two restorations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTORS", "inverse_weight", "least_risk"]
 
-# How lambda is varied in search of the least risk, and the variance of images that the regularised inverse expects.
+# The factors of lambda that are tried, and the variance of images that the regularised inverse assumes.
 FACTORS = (0.35, 0.6, 1.0, 1.7, 2.8)
 IMAGE_VARIANCE = 0.05
 
@@ -57,7 +57,7 @@ def least_risk(
     noise : float
         s, the standard deviation of the noise.
     lam : float
-        Where to look.
+        The lambda that is varied.
     rng : numpy.random.Generator
         Source of b.
     """

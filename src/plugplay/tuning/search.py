@@ -28,16 +28,16 @@ __all__ = ["LambdaSearch", "search_for"]
 
 @dataclass(frozen=True, eq=False)
 class LambdaSearch:
-    """A search that is made when the run begins, so that it can be watched and cancelled.
+    """A search that is done when the run begins, so that it reports progress and can be cancelled.
 
     Attributes
     ----------
     model : Model
-        What happened to the image.
+        The model.
     y : array
         The observation, zero where nothing was observed.
     case : Case
-        What automatic parameters depend on.
+        What the automatic parameters depend on.
     rng : numpy.random.Generator
         Source of the random direction.
     """

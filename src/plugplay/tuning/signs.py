@@ -1,4 +1,4 @@
-"""What a run says: another noise than was assumed, and by which sign (`plugplay.tuning.watch` tells them)."""
+"""What a run may suggest: another noise level, and the sign for it (see `plugplay.tuning.watch`)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Sign: TypeAlias = Literal["winding", "residual", "ringing", "structure", "noise"
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Another noise than was assumed.
+    """A noise level other than the assumed one.
 
     Attributes
     ----------
     noise : float
-        What to assume instead.
+        The suggested level.
     sign : str
-        What says so.
+        The sign that led to it.
     weak : float
-        The RMS of the residual where the image is weakest, if that says so.
+        The RMS of the residual where the image is weakest, for the sign "excess".
     reason : str
-        What a user should know beside the noise.
+        An additional warning.
     """
 
     noise: float
@@ -34,5 +34,5 @@ class Suggestion:
 
     @property
     def is_certain(self) -> bool:
-        """False if it may be texture, or lines: the run with the other noise then has to show that it was not."""
+        """Whether the sign is unambiguous; texture and lines cause some signs, too, and a second run has to decide."""
         return self.sign not in ("ringing", "noise", "excess", "structure")

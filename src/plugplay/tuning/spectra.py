@@ -1,20 +1,20 @@
-r"""Smooth spectra: what a periodogram is compared with to tell what a kernel did to an image.
+r"""Smooth spectra of images, fitted to periodograms in order to see the effect of a kernel.
 
-Natural images are taken for Gaussian processes whose power S at the frequency f and the angle :math:`\theta` is smooth,
+Natural images are modelled as Gaussian processes whose power S at the frequency f and the angle :math:`\theta` is
+smooth,
 
 .. math:: \log S = \sum_k a_k B_k(\log |f|) + \sum_{n = 2, 4, 6, 8} b_n \cos n\theta + c_n \sin n\theta
 
-with a few hat functions B. Each value P of the periodogram of an image that was multiplied by a transfer function of
-power T and got noise is then exponentially distributed with the mean :math:`E = T S + N`, convolved with the power of
-the window. The noise is white or nearly so, :math:`\log N = n + m |f|`: compression takes away high frequencies. The
+with a few hat functions B. If the image was filtered by a transfer function of power T and noise of power N was added,
+each value P of the periodogram is exponentially distributed with the mean :math:`E = T S + N`, convolved with the power
+of the window. The noise is nearly white, :math:`\log N = n + m |f|`, because compression removes high frequencies. The
 coefficients are found by maximising Whittle's likelihood
 
 .. math:: L = -\sum_f \left( \frac{P}{E} + \log E \right)
 
 together with a weak prior around :math:`S \propto |f|^{-2}`.
 
-Products are sums by `numpy.einsum`, as threads of BLAS that wait for each other take longer than these small ones do
-where other programs keep the cores busy.
+Small products are computed by `numpy.einsum`: on a busy machine, BLAS threads that wait for each other take longer.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ __all__ = ["Fitted", "SmoothSpectra", "between", "periodogram", "taps_of", "wind
 
 WINDOW, MAX_WINDOW, MIN_WINDOW = 128, 256, 96
 MAX_WINDOWS = 16
-# A window holds the kernel so many times, or the zeros of its spectrum could not be seen.
+# The least side of a window in units of the kernel's: in smaller windows the zeros of its spectrum do not show.
 KERNELS_PER_WINDOW = 4
-# The highest frequency along an axis that is looked at: stretched by a sixth, it is still below one half.
+# The highest frequency along an axis that is used: stretched by a sixth, it is still below one half.
 MAX_FREQUENCY = 0.42
 MIN_CYCLES = 4
 HATS = 6
 WAVES = (2, 4, 6, 8)
-# How well coefficients are known beforehand, as standard deviations: how far the spectrum departs from a power law and
-# how much it depends on the angle, the logarithm of the noise's variance, and by how much that falls to the highest
-# frequency. Without that, what is lost in the noise could be anything, and the climb would end anywhere.
+# Standard deviations of the prior: of the departure of the spectrum from a power law, of its dependence on the angle,
+# of the coefficient of a further function, of the logarithm of the noise's variance, and of its fall to the highest
+# frequency. Without a prior, what is lost in the noise would be arbitrary, and so would the maximum.
 LAW_DOUBT, ANGLE_DOUBT, FURTHER_DOUBT, NOISE_DOUBT, COLOUR_DOUBT = 1.5, 0.5, 10.0, 0.5, 1.5
 MAX_NEWTON = 25
-# A signal of so many times the noise's power stands out.
+# A signal stands out if it has this many times the power of the noise.
 STANDS_OUT = 3.0
 
 
@@ -81,9 +81,9 @@ class SmoothSpectra:
     power : array
         The periodogram of a square.
     noise : float
-        What is known of the standard deviation of the noise.
+        The assumed standard deviation of the noise.
     further : array, optional
-        One more function of the frequency that the logarithm of S may hold; its coefficient comes last but two.
+        One more function of the frequency in the logarithm of S; its coefficient is the third from the end.
     """
 
     def __init__(self, power: Array, noise: float, *, further: Array | None = None) -> None:
@@ -137,7 +137,7 @@ class SmoothSpectra:
         return float(np.mean((values * np.exp(self._shape(fitted.coefficients)))[self._kept]))
 
     def support(self, one: tuple[Array, Fitted], other: tuple[Array, Fitted]) -> float:
-        """Return by how much more likely one is where signal stands out of the noise; each is T with its fit."""
+        """Return the log-likelihood ratio where the signal stands out; each argument is T and its fit."""
         values, signals = [], []
         for passed, fitted in (one, other):
             signal, mean, _ = self._evaluated(passed, fitted.coefficients, fitted.coefficients)
@@ -147,7 +147,7 @@ class SmoothSpectra:
         return float(np.sum((values[0] - values[1])[strong]))
 
     def beyond(self, values: Array) -> Array:
-        """Return what of a function of the frequency no smooth one has, where it counts."""
+        """Return a function of the frequency without its smooth part, at the frequencies that are used."""
         basis, wanted = self._basis[:, self._kept], values[self._kept]
         smooth = np.linalg.lstsq(_gram(basis), np.einsum("kf,f->k", basis, wanted), rcond=None)[0]
         return np.asarray(wanted - np.einsum("k,kf->f", smooth, basis))
@@ -157,7 +157,7 @@ class SmoothSpectra:
         return _transfer(self._rows, self._columns, taps, stretch, turn)
 
     def _evaluated(self, passed: Array, at: Array, prior: Array) -> tuple[Array, Array, float]:
-        """Return the signal's power, the expected periodogram where it counts, and the log-likelihood."""
+        """Return the signal's power, the expected periodogram at the used frequencies, and the log-likelihood."""
         signal = passed * np.exp(np.clip(self._shape(at), -60, 20))
         mean = _smoothed(signal)[self._kept] + self._noise(at)
         doubt = 0.5 * float(np.sum(self._precision * np.square(at - prior)))
@@ -168,7 +168,7 @@ class SmoothSpectra:
         return np.asarray(np.einsum("k,kij->ij", at[:-2], self._basis))
 
     def _noise(self, at: Array) -> Array:
-        """Return the power of the noise where it counts."""
+        """Return the power of the noise at the used frequencies."""
         return np.asarray(np.exp(np.clip(at[-1] + at[-2] * self._tilts, -60, 20)))
 
     def _prior(self, passed: Array) -> Array:
@@ -188,7 +188,7 @@ def window_for(shape: tuple[int, ...], taps: Array) -> int | None:
 
 
 def taps_of(spectrum: NDArray[np.complex128]) -> Array:
-    """Return the kernel behind a spectrum, without what is zero around it."""
+    """Return the kernel of a spectrum, without the zeros around it."""
     taps = scipy.fft.fftshift(scipy.fft.ifftn(spectrum).real)
     centre = np.array(taps.shape) // 2
     used = np.argwhere(np.abs(taps) > 1e-6 * np.abs(taps).max()) - centre
@@ -251,7 +251,7 @@ def _gram(rows: Array) -> Array:
 
 
 def _smoothed(power: Array) -> Array:
-    """Return what a Hann window makes of a spectrum; along rows, frequencies go round."""
+    """Return a spectrum smoothed as by a Hann window; frequencies are periodic along rows."""
     down = (np.roll(power, 1, axis=0) + 4 * power + np.roll(power, -1, axis=0)) / 6
     along = down.copy()
     along[:, 1:-1] = (down[:, :-2] + 4 * down[:, 1:-1] + down[:, 2:]) / 6

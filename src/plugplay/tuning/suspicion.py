@@ -1,4 +1,4 @@
-"""What the observation alone says against the noise and the kernel that a restoration is told."""
+"""Whether the observation contradicts the assumed noise or the given kernel, before anything is restored."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ UNCHANGED = Reshaping()
 
 @dataclass(frozen=True, eq=False)
 class Suspicion:
-    """More noise than was assumed, or another kernel.
+    """A higher noise level than was assumed, or another kernel.
 
     Attributes
     ----------
     model, traits : Model, Traits
-        What to restore with: those that were given, or with another kernel.
+        The model to restore with: the given one, or one with another kernel.
     noise : float, optional
-        What to assume instead; None if nothing is said against the noise.
+        The noise to assume instead; None if the data do not contradict the noise.
     reshaping : Reshaping
         How the kernel was changed.
     reasons : tuple of str
-        What else a user should know, in plain sentences.
+        Warnings.
     """
 
     model: Model
@@ -47,20 +47,20 @@ class Suspicion:
 def suspect(
     y: FloatArray, model: Model, traits: Traits, noise: float, told: float | None = None, *, reshape: bool = True
 ) -> Suspicion:
-    """Return what contradicts the assumed noise and the kernel before anything is restored.
+    """Compare the observation with the assumed noise and the kernel.
 
     Parameters
     ----------
     y : array
         The observation.
     model, traits : Model, Traits
-        What happened to it.
+        The given model and its properties.
     noise : float
-        What is assumed.
+        The assumed noise.
     told : float, optional
-        What an estimate says against a level that was given.
+        The estimate that contradicts a given level, if there is one.
     reshape : bool
-        Whether another kernel may be used.
+        Whether the kernel may be replaced.
     """
     level = noise if told is None else told
     whole, known = without_holes(y, traits)
@@ -68,7 +68,7 @@ def suspect(
     other = reshaped(model, mismatch.reshaping) if reshape and mismatch is not None and mismatch.is_clear else None
     if mismatch is not None and other is not None:
         changed = traits_of(other, y, spatial_ndim=traits.spatial_ndim)
-        # Where something is left at its zeros, too, it is not the kernel that is wrong: a curve of brightness, perhaps.
+        # If there is power at the zeros of the other kernel as well, something else is wrong, perhaps a transfer curve.
         if noise_at_nulls(whole, replace(changed, observed=known.observed), level) is None:
             reason = f"{mismatch}, so it was used; exact_kernel=True, or --exact-kernel, keeps the given one"
             return Suspicion(other, changed, told, mismatch.reshaping, (reason,))

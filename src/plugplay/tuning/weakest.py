@@ -1,23 +1,23 @@
-r"""Noise where a blur leaves least of an image, in dark and in bright places.
+r"""The noise at frequencies where a blur leaves least of an image, in dark and in bright places.
 
-At the quarter of all frequencies where :math:`|\hat h|^2 S` is least, with S the spectrum that natural images share, an
-observation is hardly anything but noise, and a denoiser removes nearly all of it. So what the residual
-:math:`r = G x - y` holds there is the noise, even where the image has taken up some of it at other frequencies. Let w
-be r with nothing else left in it, scaled so that white noise keeps its level. Its RMS in each eighth of the pixels,
-from the darkest to the brightest,
+At the quarter of all frequencies where :math:`|\hat h|^2 S` is least, with S the average spectrum of natural images, an
+observation is almost only noise, and a denoiser removes nearly all of it. So at these frequencies the residual
+:math:`r = G x - y` is the noise, even if the image has taken up some noise at other frequencies. Let w be r restricted
+to these frequencies, scaled so that white noise keeps its level. Its RMS in each eighth of the pixels, from the darkest
+to the brightest,
 
 .. math:: t_k^2 = \operatorname{mean}\{ w^2 : q_{k-1} \le x < q_k \}, \qquad k = 1, \dots, 8,
 
-tells how much noise there is at which brightness. Noise that was added to what was observed is the same everywhere. A
-curve of brightness that was applied to light and noise afterwards makes it uneven: with :math:`y = l^{1/\gamma}`, noise
-in light of level s becomes :math:`s\, y^{1 - \gamma} / \gamma`, which is much in dark places and little in bright ones.
-One level for all, as an estimate gives it, is then too low for the dark ones, and they end in noise.
+shows how the noise depends on the brightness. Noise that was added to the observation is the same everywhere. A
+transfer curve that was applied afterwards makes it uneven: with :math:`y = l^{1/\gamma}`, noise of level s in light l
+becomes :math:`s\, y^{1 - \gamma} / \gamma`, which is large in dark places and small in bright ones. A single estimate
+is then too low for the dark places, which end in noise.
 
-In 70 cases of ``benchmarks/automatic.py`` that were told the truth (camera, gravel, motorcycle, brick, grass, coins,
-page, coffee, chelsea, nuthatch, bridge and dragonfly, 112 x 112 pixels) the largest and the smallest t differed by a
-factor of 1.17 at most, the first was 1.08 times those of bright places, and the largest 1.21 times the assumed noise.
-Stored with a gamma curve, the first was 1.35 to 5 times those of bright places where a result was below its input. Of
-60 cases with another mismatch two were like that, a JPEG file and a run that had ended in noise.
+In 70 cases of ``benchmarks/automatic.py`` with the true kernel and noise (camera, gravel, motorcycle, brick, grass,
+coins, page, coffee, chelsea, nuthatch, bridge and dragonfly, 112 x 112 pixels) the largest and the smallest t differed
+by a factor of 1.17 at most, the first was 1.08 times those of bright places, and the largest 1.21 times the assumed
+noise. Stored with a gamma curve, the first was 1.35 to 5 times those of bright places where a result was below its
+input. Of 60 cases with another mismatch two were like that, a JPEG file and a run that had ended in noise.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
 
 __all__ = ["WeakNoise", "weak_noise"]
 
-# Of all frequencies, those where the image is weakest.
+# The share of all frequencies where the image is weakest.
 SHARE = 0.25
 PARTS = 8
-# Between quarters of an image, what even noise does not differ by; and between the darkest part and the brighter half,
-# in both quarters of it, as noise is clipped in the brightest places. In small images chance may do more, in units of
-# the relative standard error of a part.
+# Ratios that uniform noise does not exceed: between quarters of the pixels, and between the darkest part and both
+# quarters of the brighter half (both, because noise is clipped in the brightest places). In small images the latter is
+# larger by chance, in units of the relative standard error of a part.
 UNEVEN, FALLING, CHANCE = 1.4, 1.25, 7.0
-# Larger images are looked at in windows of this side, at most so many along each axis.
+# Larger images are examined in windows of this side, at most this many along each axis.
 WINDOW, WINDOWS = 256, 3
 
 
 @dataclass(frozen=True)
 class WeakNoise:
-    """What a residual holds where the image is weakest.
+    """The noise in a residual at frequencies where the image is weakest.
 
     Attributes
     ----------
     level : float
-        Its RMS, that of white noise being its standard deviation; NaN if unknown.
+        Its RMS, scaled so that white noise has its standard deviation; NaN if unknown.
     parts : tuple of float
         The same in each eighth of the pixels, from dark to bright.
     error : float
@@ -75,7 +75,7 @@ class WeakNoise:
 
     @property
     def worst(self) -> float:
-        """The noise in the quarter where there is most of it; 0 if unknown."""
+        """The noise in the worst quarter; 0 if unknown."""
         return max(self.quarters, default=0.0)
 
     @property
@@ -95,7 +95,7 @@ def weak_noise(
     taps: NDArray[np.float64] | None,
     observed: BoolArray | None = None,
 ) -> WeakNoise:
-    """Return what a residual holds where a blur leaves least of an image.
+    """Measure the noise in a residual at frequencies where a blur leaves least of an image.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def weak_noise(
     taps : array, optional
         The kernel; without it, or if it is larger than the image, nothing is known.
     observed : array of bool, optional
-        Where the observation counts.
+        True where a pixel was observed.
 
     Examples
     --------
@@ -125,7 +125,8 @@ def weak_noise(
     half = side[-1] // 2 + 1
     left = np.square(np.abs(scipy.fft.rfft2(taps, side))) * natural_spectrum(side)[:, :half]
     weak = left <= np.quantile(left, SHARE)
-    # How much of white noise passes: a frequency stands for its negative, too, except in the first and last columns.
+    # The share of white noise that passes: each frequency also stands for its negative, except in the first and last
+    # columns.
     twice = np.full(half, 2.0)
     twice[0], twice[-1] = 1.0, 1.0 if side[-1] % 2 == 0 else 2.0
     passed = float(np.sum(weak * twice)) / math.prod(side)
@@ -149,7 +150,7 @@ def weak_noise(
 
 
 def _windows(shape: tuple[int, ...], side: tuple[int, ...]) -> list[tuple[slice, ...]]:
-    """Return where windows lie that are spread evenly over an image, one along an axis that they cover."""
+    """Return windows that are spread evenly over an image, one along an axis that they cover."""
     starts = []
     for length, part in zip(shape, side, strict=False):
         count = min(WINDOWS, -(-length // part))
