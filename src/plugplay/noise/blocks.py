@@ -1,4 +1,4 @@
-"""Small blocks of an image and their frequencies: what all estimates of noise are made from."""
+"""Small blocks of an image and their cosine transforms, from which all noise estimates are made."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from plugplay.arrays.checks import BoolArray, FloatArray
 __all__ = ["FREQUENCY", "SIDE", "Blocks", "censored_share", "quantisation_step", "take_blocks"]
 
 SIDE = 8
-# Of the coefficients of a block, relative to the highest along an axis.
+# The frequency of each coefficient of a block, relative to the highest along an axis.
 FREQUENCY = np.hypot(*np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")).ravel() / (SIDE - 1)
 _MAX_VALUES = 30_000  # blocks times channels: more do not change the estimate
 _MAX_SAMPLES = 1 << 18
-_MAX_CLIPPED = 0.45  # of a block's pixels: more tell nothing about the noise
+_MAX_CLIPPED = 0.45  # share of a block's pixels: with more of them the noise cannot be measured
 _HIGH = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel() >= SIDE
 _FEW_CLIPPED, _ENOUGH_UNCLIPPED = 0.1, 0.3
 _JPEG_MARGIN, _MIN_LEFT = 4.0, 0.9
 _GRID_BLOCKS = 300
-# A coefficient that the file holds as zero is smaller than this many steps of the pixels' values.
+# A coefficient that is zero in the file is smaller than this many steps of the pixels' values.
 _ZERO = 0.5
-# By how much more of them the phase of the grid must have than others usually have, and than any other, as a part of
-# that: 0.06 and a sixth or more in 32 JPEG files of quality 92 and 95 (crops of 112 pixels of chelsea, coffee,
-# motorcycle and nuthatch, blurred), 0.03 in files that were never compressed. So many standard errors are chance.
+# By how much the share of such zeros at the phase of the grid must exceed the median of other phases, and the next one,
+# relative to that: 0.06 and a sixth or more in 32 JPEG files of quality 92 and 95 (crops of 112 pixels of chelsea,
+# coffee, motorcycle and nuthatch, blurred), 0.03 in files that were never compressed. And how many standard errors may
+# be chance.
 _MIN_GRID_EXCESS, _MIN_PEAK = 0.04, 0.12
 _CHANCE = 6.0
 _LUMA = np.array([0.299, 0.587, 0.114])
-# Where fewer than this share of all blocks were wholly observed, those with a few missing pixels count as well. Each
-# missing one takes so much of the power of white noise at high frequencies, which tell its level.
+# If fewer than this share of all blocks have no missing pixels, blocks with a few missing ones are used as well. Each
+# missing pixel lowers the power of white noise at high frequencies by the third number.
 _ENOUGH_WHOLE, _MIN_SEEN = 0.4, 0.55
 _LOST_PER_MISSING = 1.32
 _NEIGHBOURS = np.array([[1.0, 2.0, 1.0], [2.0, 0.0, 2.0], [1.0, 2.0, 1.0]])[None, :, :, None]
@@ -53,15 +54,15 @@ class Blocks:
     means : array of shape (N, C)
         The mean of each block.
     clipped : array of shape (N, C)
-        The share of its pixels at the ends of the channel's range.
+        The share of a block's pixels at the ends of the channel's range.
     low, high : arrays of shape (C,)
-        These ends.
+        The ends of each channel's range.
     distinct : float
-        How many blocks would not overlap, as a share of N.
+        The number of blocks that would not overlap, as a share of N.
     gridded : bool
         Whether the blocks are those of a JPEG file.
     step : float
-        That of the pixels' values if they lie on a lattice, else 0.
+        The step of the pixels' values if they lie on a lattice, else 0.
     """
 
     coefficients: NDArray[np.float64]
@@ -76,8 +77,8 @@ class Blocks:
     def unclipped(self, sigma: float | None, *, undone: bool = False) -> NDArray[np.float64]:
         """Return, for each block and channel, the share of the noise's variance that clipping left; 0 if too little.
 
-        Without `sigma`, blocks with any clipped pixel are left out; or with many, if hardly any block has none, as in
-        the night sky. `undone` tells that `sigma` is the noise before a JPEG file was written.
+        Without `sigma`, blocks with clipped pixels are left out, or only those with many of them if hardly any block
+        has none, as in the night sky. `undone` says that `sigma` is the noise before a JPEG file was written.
         """
         if sigma is None:
             few, some = self.clipped <= _FEW_CLIPPED, self.clipped == 0
@@ -86,16 +87,17 @@ class Blocks:
         if self.gridded and undone:
             left = np.where(left > _MIN_LEFT, 1.0, 0.0)
         elif self.gridded:
-            # The noise was clipped before the compression took most of it away: nothing close to an end is of use.
+            # The noise was clipped before the compression removed most of it: no block close to an end can be used.
             left = np.where(np.minimum(self.means - self.low, self.high - self.means) < _JPEG_MARGIN * sigma, 0.0, 1.0)
         return np.where(self.clipped > _MAX_CLIPPED, 0.0, left)
 
 
 def take_blocks(stack: FloatArray, observed: BoolArray | None, *, step: float = 0.0) -> Blocks | None:
-    """Take blocks, evenly spread, from images ``(K, H, W, C)``; None if there is none.
+    """Take evenly spread blocks from images ``(K, H, W, C)``; None if there is none.
 
-    Blocks follow the grid of a JPEG file where one shows: there the coefficients are what the file holds. Where few
-    blocks were wholly observed, single missing pixels are interpolated, and the noise that they lack is made up for.
+    If the grid of a JPEG file shows, blocks are aligned with it, so that the coefficients are those of the file. If few
+    blocks are without missing pixels, single missing pixels are interpolated, and the noise that they lack is corrected
+    for.
     """
     count, height, width, channels = stack.shape
     if min(height, width) < SIDE:
@@ -125,8 +127,8 @@ def take_blocks(stack: FloatArray, observed: BoolArray | None, *, step: float = 
     if not len(pixels):
         return None
     pixels = pixels.astype(np.float64, order="C")
-    # Where a channel was clipped, its least and greatest values are the levels. Where it was not, no block's mean comes
-    # so close to them that the correction for clipping changes anything.
+    # If a channel was clipped, its least and greatest values are the levels of clipping. If it was not, no block's mean
+    # is close enough to them for the correction to matter.
     low, high = pixels.min(axis=(0, 2)), pixels.max(axis=(0, 2))
     clipped = ((pixels <= low[:, None]) | (pixels >= high[:, None])).mean(axis=2)
     means = pixels.mean(axis=2)
@@ -137,12 +139,11 @@ def take_blocks(stack: FloatArray, observed: BoolArray | None, *, step: float = 
 
 
 def censored_share(distance: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
-    r"""Return the share of the variance of Gaussian noise that clipping leaves, given how far the mean is from it.
+    r"""Return the share of the variance of Gaussian noise that clipping leaves, given the distance of the mean from it.
 
-    For a pixel of true value :math:`t \sigma` above black, the clipped pixel has the mean
-    :math:`\sigma m(t)`, :math:`m = t \Phi(t) + \varphi(t)`, and the variance
-    :math:`\sigma^2 [(t^2 + 1) \Phi(t) + t \varphi(t) - m^2]`; only the mean is seen. Below t = 0.3, where less than
-    half of the variance is left, 0 is returned.
+    For a pixel of true value :math:`t \sigma` above black, the clipped pixel has the mean :math:`\sigma m(t)`, :math:`m
+    = t \Phi(t) + \varphi(t)`, and the variance :math:`\sigma^2 [(t^2 + 1) \Phi(t) + t \varphi(t) - m^2]`; only the mean
+    is known. Below t = 0.3, where less than half of the variance is left, 0 is returned.
     """
     t = np.linspace(-1, 5, 601)
     density, below = np.exp(-np.square(t) / 2) / math.sqrt(2 * math.pi), ndtr(t)
@@ -184,7 +185,7 @@ def quantisation_step(stack: FloatArray, observed: BoolArray | None) -> float:
 def _jpeg_grid(stack: FloatArray, observed: BoolArray | None, step: float) -> tuple[int, int] | None:
     """Return where the blocks of a JPEG file begin, if the image was one.
 
-    Only on that grid are many coefficients of high frequency zero but for the rounding of the pixels; a few missing
+    Only on that grid many coefficients of high frequency are zero, except for the rounding of the pixels. A few missing
     pixels, interpolated, change little.
     """
     image = _luma(_middle(stack) if observed is None else _interpolated(_middle(stack), _middle(observed)))
@@ -205,7 +206,7 @@ def _jpeg_grid(stack: FloatArray, observed: BoolArray | None, step: float) -> tu
     others = np.delete(zeros.ravel(), int(zeros.argmax()))
     above, usual = float(zeros[best]), float(np.median(others))
     chance = _CHANCE * math.sqrt(usual * (1 - usual) / max(float(np.median(counts)), 1.0))
-    # The peak is a single one.
+    # There must be a single peak.
     if above - usual < max(_MIN_GRID_EXCESS, chance) or above - float(others.max()) < _MIN_PEAK * (above - usual):
         return None
     return int(best[0]), int(best[1])
@@ -219,7 +220,7 @@ def _middle(stack: NDArray[Any]) -> NDArray[Any]:
 
 
 def _luma(stack: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the luma of one image, which JPEG files hold."""
+    """Return the luma of one image, as JPEG files store it."""
     weights = _LUMA if stack.shape[-1] == 3 else None
     return np.asarray(np.average(stack[0].astype(np.float64), axis=-1, weights=weights))
 

@@ -1,8 +1,8 @@
-"""The variance of the noise at several brightnesses, and which of them can be believed.
+"""The variance of the noise at several brightnesses, and which of these measurements are reliable.
 
-The blocks of an image are divided by brightness, and the quietest of each part give a variance there. A part may have
-no flat places: then it shows texture, which is stronger at middle frequencies than at high ones, or differs from block
-to block by more than white noise does.
+The blocks of an image are divided by brightness, and the quietest blocks of each part give a variance. If a part has no
+flat places, it measures texture, which is stronger at middle frequencies than at high ones, or differs from block to
+block by more than white noise does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from plugplay.noise.quiet import BLACK, HIGH, MIDDLE
 
 __all__ = ["Brightness", "Powers", "Variance", "brightness_of"]
 
-# The variance of the noise at some brightness.
+# The variance of the noise as a function of the brightness.
 Variance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 _MAX_BINS = 16  # of equally many blocks; those that span more of the range than its share are divided again
@@ -29,7 +29,8 @@ _SHARE = 0.04  # of quiet blocks
 _MIN_QUIET = 32
 _MAX_CLIPPED = 0.02
 _CLEAR_OF_CLIPPING = 3.0  # standard deviations
-# White noise has a ratio of middle to high frequencies, and a dispersion, of 1; so many standard errors are chance.
+# For white noise, the ratio of middle to high frequencies and the dispersion are 1; and how many standard errors may be
+# chance.
 _MAX_RATIO, _MAX_DISPERSION = 1.25, 1.5
 _CHANCE = 2.0
 _COUNT = np.array([[np.count_nonzero(colour & part) for colour in (BLACK, ~BLACK)] for part in (MIDDLE, HIGH)])
@@ -37,7 +38,7 @@ _COUNT = np.array([[np.count_nonzero(colour & part) for colour in (BLACK, ~BLACK
 
 @dataclass(frozen=True, eq=False)
 class Brightness:
-    """What was measured, of all channels one after another.
+    """Measurements at several brightnesses, of all channels one after another.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class Brightness:
     errors : array
         The relative standard error of the variance, from the number of blocks alone.
     white : array of bool
-        Whether the part shows what white noise does, and not texture.
+        Whether the part shows white noise and not texture.
     """
 
     levels: NDArray[np.float64]
@@ -56,9 +57,9 @@ class Brightness:
 
 
 def brightness_of(blocks: Blocks, powers: list[Powers], variance: Variance | None = None) -> Brightness:
-    """Measure the blocks of an image, of whose channels `powers` are.
+    """Measure the blocks of an image; `powers` are those of its channels.
 
-    `variance`, if something is known about it, keeps clear of clipping.
+    `variance`, if it is roughly known, helps to avoid clipped blocks.
     """
     parts = [
         _part(powers[c], blocks.means[:, c], part, blocks.distinct, variance)
@@ -72,18 +73,18 @@ def brightness_of(blocks: Blocks, powers: list[Powers], variance: Variance | Non
 
 
 def _clear(blocks: Blocks, channel: int, variance: Variance | None) -> BoolArray:
-    """Tell which blocks clipping has not changed."""
+    """Return which blocks are not affected by clipping."""
     mean, clipped = blocks.means[:, channel], blocks.clipped[:, channel]
     if variance is None:
         return np.asarray(clipped <= _MAX_CLIPPED)
     margin = _CLEAR_OF_CLIPPING * np.sqrt(variance(mean))
-    # Photons end at 0 by themselves: there a mean close to the least value is no sign of clipping.
+    # Counts of photons end at 0, where a mean close to the least value is no sign of clipping.
     dark = (mean - blocks.low[channel] > margin) | (clipped == 0)
     return np.asarray(dark & (blocks.high[channel] - mean > margin) & (clipped < 0.2))
 
 
 def _bins(mean: NDArray[np.float64], clear: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Divide blocks by brightness, in order: few dark places among many bright ones get parts of their own."""
+    """Divide blocks by brightness, in order, so that a few dark places among many bright ones get their own parts."""
     ordered = clear[np.argsort(mean[clear], kind="stable")]
     number = min(_MAX_BINS, ordered.size // _MIN_BLOCKS)
     if not number:
@@ -105,8 +106,8 @@ def _bins(mean: NDArray[np.float64], clear: NDArray[np.intp]) -> list[NDArray[np
 def _part(
     powers: Powers, mean: NDArray[np.float64], part: NDArray[np.intp], distinct: float, variance: Variance | None
 ) -> tuple[float, float, float, bool]:
-    """Return brightness, variance, the relative error of that, and whether it is white noise."""
-    # Inside a part, too, dark places must not count as quiet.
+    """Return the brightness, the variance, its relative error, and whether it is that of white noise."""
+    # Within a part, too, dark places must not count as quiet.
     uneven = np.ones(part.size) if variance is None else variance(mean[part])
     quiet = powers.quiet(part, uneven)
     level = float(mean[part[quiet.order]].mean())
@@ -145,7 +146,7 @@ class Powers:
 
     @classmethod
     def of_channels(cls, blocks: Blocks) -> list[Powers]:
-        """Measure each channel of the blocks of an image, which may then be divided again and again."""
+        """Measure each channel of the blocks of an image."""
         return [cls.of(blocks.coefficients[:, c]) for c in range(blocks.means.shape[1])]
 
     @classmethod
@@ -153,7 +154,7 @@ class Powers:
         """Measure blocks whose coefficients are an array of shape (N, 64)."""
         power = np.square(coefficients)
         colours = (BLACK, ~BLACK)
-        # Not by BLAS, whose threads wait for each other where other programs keep the cores busy.
+        # Not by BLAS, whose threads wait for each other on a busy machine.
         return cls(
             *(
                 np.stack([np.einsum("nc,c->n", power, (colour & chosen).astype(np.float64)) for colour in colours])
@@ -165,13 +166,13 @@ class Powers:
         """Measure the quietest blocks of a part; `uneven` is the variance of its noise, relative to any level."""
         chosen = min(part.size, max(int(_SHARE * part.size), _MIN_QUIET))
         order = np.stack([np.argsort(self.whole[seen, part] / uneven, kind="stable")[:chosen] for seen in (0, 1)])
-        # What the black ones chose is measured in the white ones, and the other way round.
+        # Blocks chosen by their black coefficients are measured by the white ones, and vice versa.
         middle, high = (
             np.stack([power[1 - seen, part[order[seen]]] / uneven[order[seen]] for seen in (0, 1)])
             for power in (self.middle, self.high)
         )
         power = float(high.sum()) / (chosen * _COUNT[1].sum())
         ratio = float(middle.sum()) / (chosen * _COUNT[0].sum()) / max(power, 1e-300)
-        # Of squares of n Gaussian values, the sum has a relative variance of 2 / n.
+        # The sum of squares of n Gaussian values has a relative variance of 2 / n.
         spread = (high / np.maximum(high.mean(axis=1, keepdims=True), 1e-300)).var(axis=1)
         return _Quiet(order, power, ratio, float(np.mean(spread * _COUNT[1][::-1] / 2)))

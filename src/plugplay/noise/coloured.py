@@ -1,4 +1,4 @@
-r"""Coloured noise: after demosaicking, compression and resampling, noise is not equally strong at all frequencies.
+r"""Coloured noise, which is not equally strong at all frequencies, as after demosaicking, compression or resampling.
 
 A spectrum is given as relative power on a regular grid of frequencies, in the layout of `numpy.fft.fft2`, with mean 1:
 noise of standard deviation s has the power :math:`s^2 S(f)` at the frequency f, and white noise has S = 1.
@@ -120,7 +120,7 @@ def estimate_spectrum(
     mask : array of bool, optional
         True where it was observed.
     spatial_ndim : int
-        3 for volumes, whose slices are looked at.
+        3 for volumes, which are measured slice by slice.
     size : int
         Frequencies along each axis of the spectrum.
 
@@ -180,8 +180,8 @@ def _periodograms(stack: FloatArray, observed: BoolArray | None) -> NDArray[np.f
 def _quiet_spectrum(periodograms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Take medians over the quietest blocks, every frequency counting as much as it is strong in noise.
 
-    Some of these blocks have texture, which raises means more than medians: on the eight images that `finding` names,
-    medians are by a seventh closer to the true spectrum (root mean square of the logarithm, 0.37 instead of 0.42).
+    Some of these blocks have texture, which raises means more than medians: on eight images, medians are closer to the
+    true spectrum by a seventh (root mean square of the logarithm, 0.37 instead of 0.42).
     """
     radius = np.hypot(*np.meshgrid(np.fft.fftfreq(_SIDE), np.fft.fftfreq(_SIDE), indexing="ij")) * _SIDE
     ring = (radius >= 2) & (radius < 4)
@@ -190,7 +190,7 @@ def _quiet_spectrum(periodograms: NDArray[np.float64]) -> NDArray[np.float64]:
     for _ in range(3):
         size = np.mean(periodograms[:, radius >= 2] / spectrum[radius >= 2], axis=1)
         spectrum = np.median(periodograms[np.argsort(size, kind="stable")[:chosen]], axis=0) / _MEDIAN_OF_SQUARES
-        # The image's own slopes are in the lowest frequencies, even in flat places.
+        # Even in flat places the lowest frequencies contain slopes of the image.
         limit = _MAX_RISE * float(spectrum[ring].mean())
         spectrum[radius < 2] = np.minimum(spectrum[radius < 2], limit)
         spectrum = np.maximum(spectrum, _MIN_POWER * spectrum.mean())

@@ -1,9 +1,9 @@
-r"""What JPEG did to the noise: the steps of its coefficients, and the noise before they were rounded.
+r"""The effect of JPEG compression on noise: quantisation steps, and the noise before the rounding to them.
 
-A JPEG file holds the cosine transform of blocks of 8x8 pixels, each coefficient as a multiple of a step of its own.
-Noise well below half a step is rounded to zero but for its tails, and larger noise gains :math:`q^2 / 12`. Both can be
-undone if the step q is known, and it shows in the array that was read from the file: there the coefficients of a block
-lie on a comb, blurred a little because the pixels were rounded, too.
+A JPEG file stores the cosine transform of blocks of 8x8 pixels, each coefficient as a multiple of its step. Noise well
+below half a step is rounded to zero except for its tails, and larger noise gains :math:`q^2 / 12`. Both can be undone
+if the step q is known. It shows in the array that was read from the file: the coefficients of its blocks lie on a comb,
+slightly blurred because the pixels were rounded, too.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _TABLES = np.array([[int(step) for step in table.split()] for table in (_LUMA_TA
 
 @dataclass(frozen=True, eq=False)
 class Rounding:
-    """What coefficients of blocks were rounded to.
+    """The quantisation of a JPEG file.
 
     Attributes
     ----------
     steps : array of shape (planes, 64)
-        What they are multiples of, nan where nearly all are zero, so that it does not show.
+        The steps of the coefficients, nan where nearly all coefficients are zero, so that the step does not show.
     residue : array of shape (planes, 64)
         The variance that the rounding of the pixels added afterwards.
     earlier : array of shape (planes,)
@@ -76,19 +76,19 @@ class Rounding:
     def undone(
         self, power: NDArray[np.float64], number: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the power of coefficients before they were rounded, how many tell it, and how many tell its bound.
+        """Return the power of coefficients before rounding, and how many coefficients determine it and its bound.
 
-        The mean square of what rounding makes of Gaussian noise is a function of its level, which is inverted for
-        rings of frequencies. A ring of hardly anything but zeros has the power of the ring below, or what the zeros
-        allow if that is less: then the ring below has texture, and only the bound is known. Tails are steep, so that
-        it is sharp: 1 or 3 among 10,000 that are not zero tell levels that differ by 8 %.
+        The mean square of rounded Gaussian noise is a function of its level, which is inverted for rings of
+        frequencies. A ring that is nearly all zeros gets the power of the ring below, or the bound that the zeros
+        imply if that is less: then the ring below has texture, and only the bound is known. The bound is sharp,
+        because tails are steep: 1 and 3 nonzero coefficients among 10,000 belong to levels that differ by 8 %.
 
         Parameters
         ----------
         power : array of shape (shares, planes, 64)
             Mean squares over the quietest blocks, as they are in the file.
         number : array of int of shape (shares,)
-            Of how many blocks, in ascending order.
+            Number of blocks of each share, in ascending order.
         """
         before, telling, bounding = power.copy(), np.zeros(power.shape), np.zeros(power.shape)
         for p, rings in enumerate(self._rings):
@@ -254,9 +254,9 @@ def _comb_spacings(coefficients: NDArray[np.float64], blur: float, *, luma: bool
 
 
 def completed(spacings: NDArray[np.float64], *, chroma_follows: bool = False) -> NDArray[np.float64]:
-    """Return steps with those that do not show, if the others are those of libjpeg's tables for some quality.
+    """Return steps completed by those that do not show, if the others follow libjpeg's tables for some quality.
 
-    Frequencies of nothing but zeros tell, once their step is known, that there is not more noise.
+    Once their step is known, frequencies with only zeros bound the noise.
 
     Parameters
     ----------

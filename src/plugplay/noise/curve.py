@@ -1,8 +1,8 @@
-r"""How the variance of the noise depends on the brightness, from one image.
+r"""Estimate how the variance of the noise depends on the brightness, from one image.
 
-Photons give noise of variance :math:`g (x - o) + r^2`: gain g, black level (offset) o, read-out noise r. Where an image
-shows white noise, at several brightnesses, a line through its variances has the slope g and the value
-:math:`r^2 - g\,o` at zero. Everything else is texture, which only ever raises a variance: it is an upper bound.
+Photons give noise of variance :math:`g (x - o) + r^2`: gain g, black level (offset) o, read-out noise r. A line through
+the variances of an image's white noise at several brightnesses has the slope g and the value :math:`r^2 - g\,o` at
+zero. Parts with texture only give upper bounds, because texture always raises a variance.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class NoiseCurve:
     dark : float
         The brightness of the darkest places.
     levels, variances : arrays
-        What the line was fitted to.
+        The measurements that the line was fitted to.
     grows : bool
         Whether the noise depends on the signal so clearly that one level does not describe it.
     """
@@ -75,7 +75,7 @@ class NoiseCurve:
 
     @property
     def rises(self) -> bool:
-        """Whether the line rises, which is enough of a sign where noise is likely to grow, as that of counts is."""
+        """Whether the line rises, which is enough evidence for counts, whose noise is expected to grow."""
         low, high = self.variance(np.quantile(self.levels, [0.05, 0.95]))
         return self.gain > _MIN_SIGNIFICANCE * self.gain_error and bool(high > _MIN_CONTRAST * low)
 
@@ -128,7 +128,7 @@ def grows_with_signal(
 ) -> bool:
     """Tell whether the noise depends on the signal, as that of photons does.
 
-    With `counts`, these are numbers of photons, for which less evidence is enough: small images have no more.
+    With `counts`, y holds counts of photons, for which less evidence is enough, because small images have no more.
 
     Examples
     --------
@@ -144,8 +144,8 @@ def grows_with_signal(
 def find_growing_noise(y: ArrayLike, *, spatial_ndim: int = 2) -> str | None:
     """Return the transfer curve behind which the noise grows with the light, ``"linear"`` or ``"srgb"``, if it does.
 
-    A curve such as sRGB's makes noise that grows with the light fall with the numbers. Photographs are on [0, 1]: other
-    numbers are proportional to light.
+    A curve such as sRGB's makes noise that grows with the light fall with the stored values. Photographs are on [0, 1];
+    other values are assumed to be proportional to light.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def find_growing_noise(y: ArrayLike, *, spatial_ndim: int = 2) -> str | None:
     """
     stack, observed = stacked(y, None, spatial_ndim)
     blocks = take_blocks(stack, observed, step=quantisation_step(stack, observed))
-    # What a JPEG file rounded away is another part of the noise at every brightness.
+    # JPEG rounding removes a different share of the noise at every brightness.
     if blocks is None or blocks.gridded:
         return None
     powers = Powers.of_channels(blocks)
@@ -177,7 +177,7 @@ def _grows_in_light(blocks: Blocks, powers: list[Powers], transfer: str) -> bool
             return False
         line = _fit(seen, _light_design(seen.levels, transfer), in_light=True)
         evident, variance = line.is_evident, _variance_of_light(line, seen, transfer)
-        # Numbers hardly tell rounding from noise of a step.
+        # Rounding can hardly be distinguished from noise of one step.
         evident = evident and float(np.median(seen.variances[seen.white])) > _MIN_STEPS**2 * blocks.step**2
     return evident
 
@@ -214,7 +214,7 @@ def _curve(seen: Brightness, dark: float) -> NoiseCurve:
 
 
 def _light_design(levels: NDArray[np.float64], transfer: str) -> NDArray[np.float64]:
-    """Return the variance in numbers of photon noise, and of uniform noise, in light."""
+    """Return the variance of stored values for photon noise, and for uniform noise, in light."""
     low, high = np.maximum(np.clip(levels, 0, 1) - _STEP, 0), np.clip(levels, 0, 1) + _STEP
     slopes = (linearise(high, transfer) - linearise(low, transfer)) / (high - low)
     light = linearise(np.clip(levels, 0, 1), transfer)
@@ -291,7 +291,7 @@ def _candidates(seen: Brightness, design: NDArray[np.float64], *, in_light: bool
 
 
 def _losses(models: NDArray[np.float64], seen: Brightness, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how badly variances fit each model, in squared standard errors; texture is an upper bound."""
+    """Return the misfit of variances for each model, in squared standard errors; texture counts as an upper bound."""
     possible = models.min(axis=-1) > 0
     distance = np.log(seen.variances / np.where(possible[..., None], models, 1.0)) / sizes
     above, below = np.square(np.maximum(distance, 0)), np.square(np.minimum(distance, 0))

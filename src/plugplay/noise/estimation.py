@@ -1,4 +1,4 @@
-"""How much noise there is: estimated from the observation alone."""
+"""Estimate the standard deviation of the noise from the observation alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NoiseEstimate", "estimate_noise"]
 
-# Colour files of quality 90 to 95 hide up to so much noise, in steps of the pixels' values: what is rounded to zero in
-# flat places shows nothing. Where more is seen, nothing is hidden.
+# Colour files of quality 90 to 95 hide up to this much noise, in steps of the pixels' values, because flat places are
+# rounded to zero. If more is measured, nothing is hidden.
 _HIDDEN, _SHOWN = 2.0, 3.0
 _CERTAIN = 0.1
 
@@ -91,7 +91,8 @@ def estimate_noise(
     spatial_ndim : int
         3 for volumes ``(D, H, W)`` or ``(D, H, W, C)``, which are measured slice by slice.
     quantisation : float, optional
-        The standard deviation of what a file's compression rounded away, if it is known: a lower bound of the noise.
+        The standard deviation of the rounding errors of a file's compression, if it is known: a lower bound of the
+        noise.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The noise that a restoration assumes if it is not told: a level that is hardly too low, and its colour."""
+"""The noise that a restoration assumes if none is given: a level that is rarely too low, and its spectrum."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ MAX_RELATIVE_ERROR = 0.9
 
 @dataclass(frozen=True)
 class FoundNoise:
-    """What was found.
+    """The noise to assume.
 
     Attributes
     ----------
     level : float
         The standard deviation to assume.
     uncertainty : float
-        The standard error of the estimate behind it; infinite if there was too little to tell.
+        The standard error of the underlying estimate; infinite if too little was observed.
     coloured : ColouredNoise, optional
         The noise, if it is not white.
     margin : float
-        By how much the noise may well be above the level.
+        By how much the level is likely to be too low.
     compression : float
-        What compression probably took, if it was compressed, or hides: where a blur is inverted, that is noise, too.
+        The noise that compression probably removed or hides; it counts as noise when a blur is inverted.
     measured : float
-        What was measured, however uncertain; `level` is below it where it says little.
+        The measured level; `level` is lower if that is very uncertain.
     """
 
     level: float
@@ -75,9 +75,9 @@ def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: in
     True
     """
     estimate = estimate_noise(y, mask=mask, spatial_ndim=spatial_ndim)
-    # What may be texture makes an estimate too high, not too low: of 18 images with six kernels and noise 2 to 10/255
-    # such estimates were 0.98 to 6 times the truth, 1.1 in the middle. Of certain ones, one in twenty was 3 %
-    # too low or more, which is half of the error that they state.
+    # Texture makes an estimate too high, not too low: of 18 images with six kernels and noise 2 to 10/255 such
+    # estimates were 0.98 to 6 times the truth, 1.1 in the middle. Of certain ones, one in twenty was 3 % too low or
+    # more, which is half of the error that they state.
     margin = 0.0 if "texture or coloured noise" in estimate.reasons else 0.5 * estimate.uncertainty
     took = COMPRESSED_COLOUR if y.ndim > spatial_ndim else COMPRESSED_GRAY
     level = _safe(estimate)
@@ -93,7 +93,7 @@ def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: in
 
 
 def find_coloured_noise(y: FloatArray, *, mask: BoolArray | None = None) -> FoundNoise | None:
-    """Return coloured noise of an image ``(H, W)`` or ``(H, W, C)``; None if it passes for white.
+    """Return the coloured noise of an image ``(H, W)`` or ``(H, W, C)``; None if it may be treated as white.
 
     The luminance of a colour image decides: detail, and most of what demosaicking and compression leave, is there. Its
     level is that of noise which is alike and independent in all channels, and not below what `find_noise` says.

@@ -1,13 +1,13 @@
-r"""Noise that grows with the signal: photons and read-out, made uniform and back.
+r"""Noise that grows with the signal, of photons and read-out, and the transform that makes it uniform.
 
 A camera, microscope or telescope sees :math:`y = g\,p + n` with p Poisson of mean :math:`x / g` and n Gaussian of
 standard deviation r, so that its variance is :math:`g x + r^2`. If the camera adds an offset o, its black level, x and
-y stand for what is above it. The generalised Anscombe transform
+y are measured from there. The generalised Anscombe transform
 
 .. math:: T(y) = \frac{2}{g} \sqrt{\max(g (y - o) + \tfrac38 g^2 + r^2,\, 0)}
 
-makes that variance about 1 everywhere. After denoising comes the exact unbiased inverse: not :math:`T^{-1}`, which is
-biased where photons are few, but the inverse of :math:`x \mapsto E[T(y) | x]`, which is tabulated.
+makes that variance about 1 everywhere. After denoising, the exact unbiased inverse is applied: not :math:`T^{-1}`,
+which is biased for few photons, but the inverse of :math:`x \mapsto E[T(y) | x]`, which is tabulated.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class PoissonGaussian:
         return PoissonGaussian(self.gain, math.sqrt(max(square, 0.0)), offset=offset)
 
     def raised(self, factor: float) -> PoissonGaussian:
-        """Return noise whose standard deviation is so many times as large everywhere; gain and read are known."""
+        """Return noise whose standard deviation is larger by a factor everywhere; gain and read are known."""
         gain, read = self.gain, self.read
         return PoissonGaussian(
             None if gain is None else factor**2 * gain, None if read is None else factor * read, offset=self.offset
@@ -94,9 +94,9 @@ class PoissonGaussian:
 def corrected(
     noise: float | PoissonGaussian | ColouredNoise | None, level: float, before: float, *, given: bool
 ) -> tuple[float | PoissonGaussian | ColouredNoise | None, str]:
-    """Return the noise whose level is not `before`, as was assumed, but `level`, and a sentence that says so.
+    """Return the noise with its level changed from `before` to `level`, and a warning that says so.
 
-    A level that was given is only ever raised: where less noise is in the data, only lambda follows it.
+    A given level is only ever raised: if there is less noise in the data, only lambda changes.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def corrected(
 
 
 def with_correction(warnings: tuple[str, ...], reason: str) -> tuple[str, ...]:
-    """Return warnings with one more about the noise; of several corrections in a row, one says where they end.
+    """Return warnings with another one about the noise; of successive corrections only the last is kept.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def with_correction(warnings: tuple[str, ...], reason: str) -> tuple[str, ...]:
 def estimate_poisson_gaussian(
     y: FloatArray, known: PoissonGaussian, *, mask: BoolArray | None = None, spatial_ndim: int = 2
 ) -> PoissonGaussian:
-    """Return `known` with what it leaves open estimated from the image, as `plugplay.noise.curve` tells."""
+    """Return `known` with missing values estimated from the image by `plugplay.noise.curve`."""
     if known.gain is not None and known.read is not None:
         return known
     curve = estimate_curve(y, mask=mask, spatial_ndim=spatial_ndim)
@@ -147,7 +147,8 @@ def estimate_poisson_gaussian(
         offset = known.offset or curve.offset
         read = math.sqrt(max(0.0, curve.constant + curve.gain * offset))
         return PoissonGaussian(max(curve.gain, _MIN_GAIN), read, offset=offset)
-    # One of them is given: the other from the bins, those of least excess weighing most, as texture only ever adds.
+    # One of them is given: the other follows from the bins, with more weight on those of least excess, because texture
+    # only adds.
     levels, variances = curve.levels - known.offset, curve.variances
     if known.gain is not None:
         rest = variances - known.gain * levels
@@ -182,7 +183,7 @@ class Stabiliser:
 
     @classmethod
     def build(cls, y: FloatArray, noise: PoissonGaussian, *, limits: tuple[float, float] | None = None) -> Stabiliser:
-        """Make the transform for an observation; `noise` is complete, and `limits` are its values, if y is a part."""
+        """Make the transform for an observation and a complete `noise`; `limits` are the range if y is a part."""
         if noise.gain is None or noise.read is None:
             raise ValueError(f"gain and read must be known by now; got {noise!r}")
         spread = noise.read / noise.gain
@@ -206,7 +207,7 @@ class Stabiliser:
         """Return the x whose T(y) has this mean."""
         mean = image.astype(np.float64) * (self.high - self.low) + self.low
         few = np.interp(mean, self.expected, self.levels)
-        # The mean of T is 2 sqrt(level + 1/8 + spread²) up to terms that have vanished by here.
+        # Here the mean of T is 2 sqrt(level + 1/8 + spread²) up to negligible terms.
         many = np.square(mean / 2) - 1 / 8 - (self.read / self.gain) ** 2
         level = np.where(mean < self.expected[-1], few, np.maximum(many, self.levels[-1]))
         return (self.gain * level + self.offset).astype(image.dtype)

@@ -1,6 +1,6 @@
-"""Impulses, "salt and pepper": single pixels that are black or white for no reason in the image.
+"""Impulses ("salt and pepper"): single black or white pixels that do not belong to the image.
 
-Denoisers of Gaussian noise keep them, because whatever stands out so far cannot be such noise.
+Denoisers of Gaussian noise keep them, because they stand out too far to be such noise.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["impulses", "share_of_impulses"]
 
-# An impulse stands out from all neighbours but one, by this share of the image's range and so many times the noise.
+# An impulse differs from all neighbours but one by this share of the image's range and this many times the noise.
 MIN_GAP, MIN_DEVIATIONS = 0.2, 5.0
 # Letters have isolated pixels of one sign, stars bright ones. Of both signs there were at most 0.075 % in drawn text
 # and 0.02 % in photographs.
 MIN_SHARE = 0.0015
-# Images of two shades only, such as halftones and letters, have isolated pixels by right.
+# Images with only two shades, such as halftones and letters, naturally have isolated pixels.
 MIN_SHADES = 0.5
 
 
 def impulses(y: NDArray[Any], noise: float, spatial_ndim: int) -> tuple[str, ...]:
-    """Return a sentence about the impulses of an image, ``(H, W)`` or ``(H, W, C)``; nothing if there are none."""
+    """Return a warning about the impulses of an image, ``(H, W)`` or ``(H, W, C)``, if there are any."""
     if spatial_ndim != 2 or y.dtype.kind not in "iuf":
         return ()
     channels = [y] if y.ndim == 2 else [y[..., channel] for channel in range(y.shape[-1])]
@@ -59,7 +59,7 @@ def share_of_impulses(image: NDArray[Any], noise: float = 0.0) -> float:
     if min(image.shape) < 3 or not high > low or np.mean((image > low) & (image < high)) < MIN_SHADES:
         return 0.0
     gap = max(MIN_GAP * (high - low), MIN_DEVIATIONS * noise)
-    # Those at the ends of the range are few, so that only their neighbours are looked at.
+    # Few pixels are at the ends of the range; only their neighbours are examined.
     found = [_isolated(image, image <= low, 1.0, gap), _isolated(image, image >= high, -1.0, gap)]
     return sum(found) / image.size if min(found) > MIN_SHARE * image.size else 0.0
 

@@ -1,4 +1,4 @@
-"""The noise in the planes of an image: gray, or luminance and colours; and what they say together."""
+"""The noise in the planes of an image (gray, or luminance and colour differences), and their combination."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [0.5, -1, 0.5]]) / np.sqrt([[3.0], 
 _MIN_BLOCKS = 48
 _ROUNDS = 5
 _SETTLED = 0.01
-# Between texture in the luminance and noise that is stronger there: the luminance is not believed where its own
-# uncertainty is larger than this.
+# Texture in the luminance and noise that is stronger there look alike: the luminance is not used if its uncertainty is
+# larger than this.
 _TRUSTED = 0.05
 _WHITE_RATIO = 1.3
 # JPEG rounds chroma away before luminance; the noise of the channels is then at least this part of the luminance's.
 _MIN_OF_LUMINANCE = 0.65
 _JPEG_DOUBT = 0.2
-# Chroma that was subsampled does not tell whether the noise of the channels is independent.
+# Subsampled chroma does not show whether the noise of the channels is independent.
 _CHROMA_DOUBT = 0.1
 _GROWTH_DOUBT, _GROWTH_WEIGHT = 0.05, 0.5
 _MANY_CLIPPED = 0.5
@@ -42,18 +42,18 @@ class Measured:
     planes : list of Plane
         Gray, or luminance and two differences of colours; of a JPEG file whose steps show, luma and chroma.
     held : int
-        How many of them, if any, are of the noise before a JPEG file was written; the others, of chroma that was
-        subsampled, are as in the file.
+        How many of them, if any, measure the noise before a JPEG file was written; the others, of subsampled chroma,
+        measure that in the file.
     rounding : float
         The standard deviation of what rounding to the steps of a JPEG file added to its coefficients.
     gridded : bool
         Whether the image shows the grid of a JPEG file.
     share : float
-        Of the blocks, which clipping left usable.
+        The share of blocks that clipping left usable.
     grows : bool
         Whether the noise grows with the signal.
     doubt : float
-        Of the level, relative to it, because it may also not grow.
+        The relative uncertainty of the level because the noise may also not grow.
     """
 
     planes: list[Plane]
@@ -66,7 +66,7 @@ class Measured:
 
     @property
     def telling(self) -> list[Plane]:
-        """The planes that tell the level."""
+        """The planes from which the level is measured."""
         return self.planes[: self.held or None]
 
     def level(self) -> tuple[float, float]:
@@ -87,7 +87,7 @@ def measure_planes(blocks: Blocks) -> Measured | None:
     curve = curve_of_blocks(blocks)
     if plain is None or curve is None or not curve.grows:
         return plain
-    # Noise that grows with the signal is brought to its mean level, lest dark places count as quiet.
+    # Noise that grows with the signal is normalised to its mean level, so that dark places do not count as quiet.
     uneven = curve.variance(blocks.means)
     levelled = _rounds(blocks, uneven / uneven.mean(), file)
     if levelled is None:
@@ -105,7 +105,7 @@ def measure_planes(blocks: Blocks) -> Measured | None:
 
 
 def _rounds(blocks: Blocks, uneven: NDArray[np.float64], file: Compressed | None) -> Measured | None:
-    """Measure the planes, given their relative variance, until what is clipped agrees with the level found."""
+    """Measure the planes, given their relative variance, until clipping and the level found are consistent."""
     channels = blocks.means.shape[1]
     measured: Measured | None = None
     sigma: float | None = None
@@ -169,10 +169,10 @@ def _of_colour(planes: list[Plane], gridded: bool) -> tuple[float, float]:
 
 
 def _of_file(planes: list[Plane], held: int) -> tuple[float, float]:
-    """Combine luma and chroma of a JPEG file; chroma that was subsampled only tells that there is not less noise.
+    """Combine luma and chroma of a JPEG file; subsampled chroma only gives a lower bound.
 
-    Where texture hides the noise of one plane, the zeros of another may still tell that there is not more. The level
-    is then that bound, and as uncertain as the planes are that do not agree with it.
+    Where texture hides the noise of one plane, the zeros of another may still give an upper bound. The level is then
+    that bound, with the uncertainty of the planes that do not agree with it.
     """
     powers = np.array([max(plane.power, 1e-300) for plane in planes[:held]])
     sigma = math.sqrt(float(np.sum(_weights([plane.above for plane in planes[:held]]) * powers)))

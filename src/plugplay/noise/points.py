@@ -1,4 +1,4 @@
-"""Whether what stands out of a sky are points: stars too faint for their brightness alone to tell."""
+"""Whether the objects on a sky are points: stars too faint to be recognised by their brightness alone."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 __all__ = ["has_points"]
 
-# What stands out: pixels so many standard deviations above the sky. A patch of them is a point if it has no more than
-# so many, in units of the pixels that share the light of a point. Points are this share of all such pixels at least.
+# Bright pixels are this many standard deviations above the sky. A patch of them is a point if it has at most this many
+# pixels, in units of the pixels that share the light of a point. Points must be this share of all bright pixels.
 STANDS_OUT, MAX_PIXELS, MIN_POINTS = 5.0, 2.5, 0.8
-# The brightest pixels are at least so many standard deviations above the sky, which is at least this share of all.
+# The brightest pixels must be this many standard deviations above the sky, and the sky this share of the image.
 MIN_CONTRAST, MIN_SHARE = 10.0, 0.5
-# Nothing is darker than a sky: a mean of 3 x 3 pixels is hardly ever further below than so many of its own.
+# Nothing is darker than a sky: a mean of 3 x 3 pixels is rarely further below it than this many standard deviations.
 SIDE, BELOW, MAX_DARK = 3, 5.0, 5e-4
 
 
 def has_points(y: NDArray[np.floating], sky: Sky, psf: NDArray[np.float64], *, mask: BoolArray | None = None) -> bool:
-    r"""Tell whether an image is a sky with points on it, and nothing else that matters.
+    r"""Tell whether an image is a sky with points on it.
 
-    The light of a point is spread over :math:`1 / \sum h^2` pixels by the point-spread function h. Patches of all that
-    stands out are not much larger if they are points, and there is nothing darker than the sky.
+    The point-spread function h spreads the light of a point over :math:`1 / \sum h^2` pixels. Bright patches are not
+    much larger if they are points, and nothing is darker than the sky.
 
     Found on 25 images of scikit-image, as they are and as negatives, and the cells of ``benchmarks/cells.py``, behind
     four Gaussians (0.6 to 3 pixels) with noise of 2 to 28/255. None of those with a contrast of 10 or more passes:

@@ -1,10 +1,10 @@
-r"""The quietest blocks of an image, and the noise they show at each frequency.
+r"""The quietest blocks of an image, and their noise at each frequency.
 
-A photograph has flat places, and there is nothing but noise in them. To take the blocks of least power for flat would
-find the blocks where the noise happens to be low; so the 63 frequencies of a block are divided like a chessboard: the
-blocks are ordered by the power of the black ones and measured on the white ones, and the other way round. The noise of
-different frequencies is independent, hence the measurement is unbiased whatever share of the blocks is taken. How the
-power grows with that share tells noise from texture: it does not grow as long as there are flat blocks.
+A photograph has flat places, in which there is only noise. But the blocks of least power are those where the noise
+happens to be low. So the 63 frequencies of a block are divided like a chessboard: the blocks are ordered by the power
+of the black frequencies and measured on the white ones, and vice versa. The noise of different frequencies is
+independent, hence the measurement is unbiased whatever share of the blocks is taken. The growth of the power with that
+share distinguishes noise from texture: it does not grow as long as there are flat blocks.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Quiet:
     median : array of shape (planes, 64)
         For one share, the median of the square, times what makes it equal to the mean if the coefficient is Gaussian.
     chosen : array of int of shape (shares,)
-        How many blocks that is.
+        The number of blocks of each share.
     telling, bounding : arrays of shape (shares, planes)
-        How many coefficients of high frequency tell its power, and that it is not more.
+        How many coefficients of high frequency determine the power, and its upper bound.
     distinct : float
-        Which part of them would remain without overlap.
+        The share of them that would remain without overlap.
     """
 
     mean: NDArray[np.float64]
@@ -110,11 +110,11 @@ class Plane:
     relative : float
         The standard error of its standard deviation, as a share of it.
     above : float
-        The same of a level that may be less, but hardly more: different from `relative` in JPEG files.
+        The same for errors above the level; different from `relative` in JPEG files, where the level may be a bound.
     coloured : float
-        From 0, white, to 1, coloured.
+        0 for white noise, 1 for coloured noise, or in between.
     textured : float
-        How fast the power of the quietest blocks still grows with their number, as an exponent.
+        The growth of the power of the quietest blocks with their number, as an exponent.
     ratio : float
         Power at middle frequencies over that at high ones.
     spectrum : array of shape (64,)
@@ -145,7 +145,7 @@ def growth(power: NDArray[np.float64], chosen: NDArray[np.int64], *, reach: floa
 
 
 def judge(quiet: Quiet, plane: int, *, gridded: bool = False) -> Plane:
-    """Tell noise from texture, and white noise from coloured."""
+    """Distinguish noise from texture, and white noise from coloured."""
     mean, chosen = quiet.mean[:, plane], quiet.chosen
     if mean[-1, HIGH].mean() <= 0:
         return Plane(0.0, 0.0, 0.0, 0.0, 0.0, 1.0, np.zeros(SIDE**2))

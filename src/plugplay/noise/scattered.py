@@ -1,4 +1,4 @@
-"""Noise of scattered observations: where hardly any block of an image was wholly observed."""
+"""Estimate the noise of scattered observations, which leave hardly any block of an image complete."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _FLOOR, _PER_OCTAVE = 0.05, 0.04
 def from_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, tuple[str, ...]] | None:
     """Return the level, its relative uncertainty and reasons, from planes fitted to windows of scattered pixels.
 
-    The pixels of a window are divided in two: one half says how flat it is and the other how noisy, so that taking
-    the flattest windows favours no level. None if there are too few windows.
+    The pixels of a window are divided in two: one half measures how flat it is and the other how noisy, so that
+    choosing the flattest windows does not bias the level. None if there are too few windows.
     """
     if observed is None:
         observed = np.ones(stack.shape, np.bool_)
@@ -58,7 +58,7 @@ def from_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float
 
 
 def from_differences(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, tuple[str, ...]] | None:
-    """Return the level from differences of neighbours, the most that a handful of pixels offers."""
+    """Return the level from differences of neighbours, for images with only a handful of pixels."""
     sizes = []
     for axis in (1, 2):
         pairs = np.abs(np.diff(stack, axis=axis).astype(np.float64)) / math.sqrt(2)

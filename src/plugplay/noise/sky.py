@@ -1,7 +1,7 @@
-"""The sky of an exposure: its level and noise, and how far the brightest stars are above it.
+"""The sky of an astronomical exposure: its level and noise, and the contrast of the brightest stars.
 
-Moonlight, vignetting and the light of a town make a sky uneven, slowly. So it is a surface, a polynomial that
-runs along the lowest levels of tiles: in others there are galaxies and the wings of bright stars.
+Moonlight, vignetting and city light make the sky vary slowly. So it is modelled as a polynomial surface along the
+lowest levels of tiles; other tiles contain galaxies and the wings of bright stars.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Sky", "Surface", "find_sky"]
 
-# The sky is looked for in tiles of about so many pixels along each side, by the median of what is left after cutting
-# off what is further from it than so many standard deviations.
+# The sky is measured in tiles of about this side, by the median after clipping at this many standard deviations.
 TILE = 32
 CUT = 3.0
 ROUNDS = 6
 MIN_TILE = 64  # observed pixels
-# How many coefficients the surface has where there are at least so many tiles for each of them; else it is constant.
+# The surface has this many coefficients if there are at least so many tiles for each of them; else it is constant.
 COEFFICIENTS, MIN_TILES = (6, 3), 3
 # What a tile just above the surface weighs, relative to one below it: it may have more than sky. In crowded fields the
 # surface is then 0.2 to 0.4 standard deviations of the noise lower than if tiles clearly above it are left out.
 WEIGHT_ABOVE, FITS = 0.05, 30
 # An image has a sky if at least this share of its pixels is sky: noise alone, in their tile.
 MIN_SHARE = 0.5
-# So many of the brightest pixels may be cosmic rays or hot pixels.
+# This many of the brightest pixels may be cosmic rays or hot pixels.
 MAX_ODD = 4
 
 
@@ -73,7 +72,7 @@ class Surface:
         return np.stack([np.ones_like(r), r, c, r**2, r * c, c**2][: len(self.coefficients)], axis=-1)
 
     def raised(self, more: tuple[float, ...]) -> Surface:
-        """Return the surface with so much more of each coefficient."""
+        """Return the surface with a number added to each coefficient."""
         return Surface(self.shape, tuple(a + b for a, b in zip(self.coefficients, more, strict=True)))
 
 
@@ -86,15 +85,15 @@ class Sky:
     surface : Surface
         Its brightness.
     level : float
-        The median of it.
+        The median of the surface.
     dip : float
-        How far its darkest part is below the surface.
+        How far the darkest part of the sky is below the surface.
     noise : float
-        The noise of one of its pixels.
+        The standard deviation of a pixel's noise.
     contrast : float
         How far the brightest pixels are above the surface, in units of the noise.
     share : float
-        Which share of the image is sky.
+        The share of the image that is sky.
     """
 
     surface: Surface

@@ -1,4 +1,4 @@
-"""Images and volumes of every shape as one stack of images."""
+"""Images and volumes of any shape as one stack of images."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stacked(y: ArrayLike, mask: BoolArray | None, spatial_ndim: int = 2) -> tupl
     if spatial_ndim == 2:
         image, observed = image[None], None if observed is None else observed[None]
     varies = np.array([_varies(image[..., c]) for c in range(image.shape[-1])])
-    if varies.any() and not varies.all():  # an opaque alpha channel has no noise and says nothing about the others
+    if varies.any() and not varies.all():  # an opaque alpha channel has no noise
         image, observed = image[..., varies], None if observed is None else observed[..., varies]
     return image, observed
 

@@ -1,4 +1,4 @@
-"""How accurate the model's steps of a run are, where they are iterative."""
+"""The accuracy of iterative model steps in a run."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def step_residual(*, plain: bool, noise: float = 0.0) -> float:
     Parameters
     ----------
     plain : bool
-        Whether the run is a plain deblurring of an image of some size, behind a blur that is not mild. Whether
-        parameters were chosen or given does not matter: tiles, which are told those of the whole image, are to be like
-        it.
+        Whether the run is a plain deblurring of a large image, behind a blur that is not mild. It does not matter
+        whether its parameters were chosen or given, because tiles, which get those of the whole image, must give the
+        same result.
     noise : float
         Standard deviation of the noise.
     """

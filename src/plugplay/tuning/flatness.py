@@ -1,10 +1,10 @@
-r"""Whether a restored image shows structure where the observation shows none.
+r"""Whether a restored image has structure where the observation is flat.
 
-What a kernel wipes out completely is a few frequencies only, and no natural place consists of these alone: where the
-observation does not vary within the width of the kernel, the image behind it does not either. But a wrong kernel,
-inverted, makes ringing of just these frequencies, which nothing in the residual shows, and a denoiser that looks for
-repetitions takes for texture if it repeats itself: stripes beside the joints of a wall. So the standard deviations of
-both images are compared within windows of the kernel's width,
+A kernel removes only a few frequencies completely, and no natural detail consists of these alone: where the observation
+does not vary within the width of the kernel, the image does not vary either. But inverting a wrong kernel causes
+ringing at just these frequencies. The residual does not show it, and if it repeats itself, such as stripes beside the
+joints of a wall, a denoiser that looks for repetitions takes it for texture. So the standard deviations of both images
+are compared within windows of the kernel's width,
 
 .. math:: r = \operatorname{median}\{ \operatorname{std}_W x : \operatorname{std}_W y < s \},
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["structure_in_flat_places"]
 
 MIN_WIDTH = 9
-# Of all windows: less could be chance.
+# The share of flat windows that is needed: fewer could be chance.
 MIN_SHARE = 0.02
 
 
 def structure_in_flat_places(y: FloatArray, image: FloatArray, width: int, noise: float) -> float:
-    """Return r; minus infinity if there are too few flat places to tell.
+    """Return r; minus infinity if there are too few flat places.
 
     Parameters
     ----------
     y, image : array
-        The observation and what was restored of it, 2-D, with or without channels.
+        The observation and the restored image, 2-D, with or without channels.
     width : int
-        Of the kernel.
+        Width of the kernel.
     noise : float
         Standard deviation of the noise of y.
 

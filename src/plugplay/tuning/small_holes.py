@@ -1,7 +1,7 @@
-r"""Observations with small holes, made whole: what their spectrum says about the noise and the kernel.
+r"""Filling small holes in an observation, so that its spectrum can be examined.
 
-Spectra need every pixel. A blurred image is smooth, so that a pixel that was not observed is known from its neighbours
-but for little more than the noise, as long as these are near: `plugplay.models.filling` bends a plate through them.
+Spectra need every pixel. A blurred image is smooth, so a missing pixel follows from near neighbours with an error of
+little more than the noise: `plugplay.models.filling` interpolates with a spline.
 Where single pixels and lines are missing, a tenth of all, coins, coffee and dragonfly hold up to 1.19
 times the noise at the zeros of seven right kernels, at noise of 0.5, 2 and 10/255, which is as much as whole images do.
 """
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["without_holes"]
 
-# Of all pixels, those that have to be observed; and of the others, those that may be further from one than this.
+# The share of pixels that must be observed; and the share of missing ones that may be further from an observed one than
+# this distance.
 MIN_OBSERVED, MAX_FAR, REACH = 0.8, 0.02, 1
 
 
 def without_holes(y: FloatArray, traits: Traits) -> tuple[FloatArray, Traits]:
-    """Return an observation of which every pixel is known, and its traits; as they are if its holes are too large.
+    """Return an observation with its holes filled, and its traits; both unchanged if the holes are too large.
 
     Parameters
     ----------
     y : array
-        The observation; what was not observed may be anything, also NaN.
+        The observation; missing pixels may have any value, also NaN.
     traits : Traits
-        Of its model.
+        The properties of its model.
 
     Examples
     --------

@@ -25,8 +25,8 @@ One sign shows that lambda was too large:
 
 * **The residual is far smaller than the noise**, also where the blur leaves least of an image, so that it should
   contain nearly all of the noise. A denoiser that keeps texture together with its noise leaves a small residual as
-  well. A second run, with the level of that residual, decides: it then leaves hardly any. JPEG files have less noise at
-  these frequencies, which noise estimates take into account, so for JPEG files only given levels are lowered.
+  well. A second run, with the level of that residual, decides: with texture it leaves hardly any. JPEG files have less
+  noise at these frequencies, which noise estimates take into account, so for JPEG files only given levels are lowered.
 
 If the second run does not tell noise from texture, the result is a weighted mean of both runs: their errors differ, and
 the mean is nearly as good as the better one and far better than the worse (`Watch.share`).

@@ -1,20 +1,21 @@
-r"""Windows of an image that speak for all of it.
+r"""Representative windows of an image.
 
-Windows are ordered by how much detail they have, and those are taken below which given shares of all detail lie.
+Windows are ordered by their detail, and those are chosen below which given shares of all detail lie.
 Detail is the mean square of n-th differences between means of b x b pixels, down and right,
 
 .. math:: d = \langle (\Delta^n_{\downarrow} m)^2 \rangle + \langle (\Delta^n_{\rightarrow} m)^2 \rangle
           - 2 \binom{2n}{n} \frac{s^2}{b^2},
 
-of which the last term is what noise s adds: coefficients of n-th differences have a sum of squares of 4 choose 2 = 6
-for n = 2. At least a fiftieth of what was measured is kept, as the noise may be told too high.
+with the contribution of the noise s subtracted: the coefficients of n-th differences have a sum of squares of 4 choose
+2 = 6 for n = 2. At least a fiftieth of the measured value is kept, because s may be too high.
 
-*Slopes*, n = 1 and b = 8, tell where there is something to be seen.
+*Slopes*, n = 1 and b = 8, show where an image has structure.
 
-*Curvature*, n = 2 and b = 4, tells where a restoration makes errors: what is out of focus has slopes, but nothing in it
-can be lost. With motion of 15 pixels and noise of 3/255 the logarithms of slopes and errors in windows of 96 pixels
-have a correlation of 0.48 on the photograph Dragonfly (3 megapixels, most of it out of focus), those of curvature and
-errors 0.80; on Kleiber both have 0.9. Blocks of 2 pixels are closer to the errors (0.91), but have twice the noise.
+*Curvature*, n = 2 and b = 4, shows where a restoration makes errors: places out of focus have slopes, but no detail
+that can be lost. With motion of 15 pixels and noise of 3/255 the logarithms of slopes and errors in windows of 96
+pixels have a correlation of 0.48 on the photograph Dragonfly (3 megapixels, most of it out of focus), those of
+curvature and errors 0.80; on Kleiber both have 0.9. Blocks of 2 pixels are closer to the errors (0.91), but have twice
+the noise.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SLOPES", "Detail", "curvature", "windows_of"]
 
-# Of all detail, the share in windows with no more of it than the one that is asked first, and than the next two.
+# Shares of all detail in windows with no more detail than the first chosen one, and than the next two.
 SHARES = (0.5, 0.3, 0.6)
-# Along an axis, how many windows there must be room for before more than one is asked.
+# More than one window is chosen if there is room for at least this many along an axis.
 MIN_ROOM = 1.5
-# Of what was measured, what is not noise at least.
+# The share of the measured value that is assumed not to be noise.
 MIN_EXCESS = 0.02
 
 
@@ -50,9 +51,9 @@ class Detail:
     block : int
         The side of the squares whose means are compared, in pixels.
     order : int
-        Of the differences between them.
+        The order of the differences between them.
     noise : float
-        Standard deviation of the noise, of which detail is freed.
+        Standard deviation of the noise, whose contribution is subtracted.
     """
 
     block: int
@@ -66,7 +67,7 @@ class Detail:
         return max(found - added, MIN_EXCESS * found)
 
     def means(self, y: FloatArray) -> NDArray[np.float64]:
-        """Return the means of blocks, without what is left over at the end."""
+        """Return the means of whole blocks."""
         block = self.block
         rows, columns = (length // block for length in y.shape)
         strips = y[: rows * block, : columns * block].reshape(rows, block, -1).sum(axis=1, dtype=np.float64)
@@ -74,7 +75,7 @@ class Detail:
         return means
 
     def blocks_of(self, span: slice) -> slice:
-        """Return the blocks that lie in some pixels."""
+        """Return the blocks that lie inside a range of pixels."""
         return slice(-(-span.start // self.block), span.stop // self.block)
 
 
@@ -87,16 +88,16 @@ def curvature(noise: float) -> Detail:
 
 
 def windows_of(y: FloatArray, side: int, detail: Detail = SLOPES) -> list[tuple[slice, slice]]:
-    """Return windows of an image that speak for all of it: shares of all detail are in windows with no more of it.
+    """Return representative windows of an image, such that given shares of all detail are in windows with less of it.
 
     Parameters
     ----------
     y : array
         The image.
     side : int
-        Of the window, in pixels; at most all of an axis is taken.
+        Side of the windows in pixels, limited to the axis.
     detail : Detail
-        What counts as detail.
+        The measure of detail.
 
     Examples
     --------
