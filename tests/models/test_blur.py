@@ -276,3 +276,29 @@ def test_any_shape_gives_a_stationary_step(factor, height, width, taps, single, 
     exact = model.data_term(y.astype(np.float64))
     slope = exact.gradient(x.astype(np.float64)) + rho * (x.astype(np.float64) - v)
     assert np.abs(slope).max() < (1e-4 if single else 1e-11) * max(1, rho)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pp.models.SuperResolution(2, boundary="reflect"),
+        pp.models.SuperResolution(3, boundary="reflect"),
+        pp.models.SuperResolution(4, boundary="reflect"),
+        pp.models.SuperResolution(3, pp.kernels.gaussian(9, sigma=1.0), offset=1, boundary="reflect"),
+        pp.models.SuperResolution(2, pp.kernels.gaussian(9, sigma=1.0), boundary="reflect"),
+        pp.models.SuperResolution(3, pp.kernels.motion(7, 30), offset=1, boundary="reflect"),
+        pp.models.SuperResolution(2, np.pad(pp.kernels.bicubic(2), ((0, 0), (0, 2))), boundary="reflect"),
+    ],
+)
+def test_x_is_mirrored_where_samples_of_a_mirror_image_are_mirrored(model):
+    """Then all that lies beyond the frame follows from what is inside; otherwise it is not known."""
+    x = np.random.default_rng(0).random((24, 36))
+    y = model.forward(x)
+    commutes = all(
+        np.allclose(model.forward(np.flip(x, axis)), np.flip(y, axis), rtol=0, atol=1e-12) for axis in (0, 1)
+    )
+    assert model.data_term(y).mirrored == commutes
+    circular = pp.models.SuperResolution(model.factor, model.kernel, offset=model.offset)
+    assert not circular.data_term(y).mirrored
+    blur = pp.models.Deblurring(pp.kernels.box(3), boundary="reflect")
+    assert not blur.data_term(y).mirrored

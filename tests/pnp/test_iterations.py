@@ -161,3 +161,30 @@ def test_certificates_speak_of_admm_only(camera):
     result = pp.restore(camera[:24, :24], model, denoiser="tv", iteration="hqs", noise=0.02)
     with pytest.raises(ValueError, match="Theorem 1 is about Plug-and-Play ADMM"):
         pp.certify(result, model.data_term(camera[:24, :24]))
+
+
+@pytest.mark.parametrize("name", sorted(ITERATIONS))
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_mirrored_margin_is_not_denoised(name, colour):
+    """The denoiser sees the frame alone, and v is its result, continued by reflection."""
+    camera = pp.models.SuperResolution(2, boundary="reflect")
+    y = camera.simulate(np.random.default_rng(0).random((20, 26, 3) if colour else (20, 26)))
+    seen = []
+
+    def smooth(image, sigma):
+        seen.append(image.shape)
+        return image / (1 + sigma)
+
+    plan = pp.prepare(
+        y, camera, denoiser=smooth, iteration=name, noise=0.01, max_iter=3, channel_axis=-1 if colour else None
+    )
+    *_, state = plan.iterate()
+    frame = (20, 26, 3) if colour else (20, 26)
+    assert set(seen) == {frame}
+    assert plan.image(state).shape == frame
+    assert state.x.shape[0] > 20
+    if name in ("admm", "hqs"):
+        before, margin = state.v.shape[0] - 20, 8
+        np.testing.assert_array_equal(state.v[:margin], state.v[margin : 2 * margin][::-1])
+        after = before - margin
+        np.testing.assert_array_equal(state.v[20 + margin :], state.v[20 + margin - after : 20 + margin][::-1])

@@ -44,6 +44,8 @@ __all__ = ["BOUNDARIES", "BlurModel", "check_boundary", "check_optional_mask"]
 BOUNDARIES = ("circular", "reflect", "unknown")
 # Frequencies along each axis at which a model tells its spectrum.
 SPECTRUM_GRID = 64
+# By how much of the largest tap those of a symmetric kernel may differ.
+MIRROR_TOLERANCE = 1e-6
 
 
 class BlurModel(LinearGaussianModel):
@@ -106,7 +108,9 @@ class BlurModel(LinearGaussianModel):
         if not term.mask.all():
             return term
         blur = self._blur(term.y, enlarged=True)
-        return CircularTerm.build(term.y, blur=blur, frame=term.frame, first=term.first)
+        # A wide blur brings in more of what is no mirror image: there x stays free beyond the frame.
+        mirrored = self.boundary == "reflect" and self.factor > 1 and self._commutes_with_mirrors()
+        return CircularTerm.build(term.y, blur=blur, frame=term.frame, first=term.first, mirrored=mirrored)
 
     def poisson_term(self, y: ArrayLike, noise: PoissonGaussian) -> PoissonTerm:
         """Return the likelihood of photons and read-out noise, whose gain, read-out noise and offset are known."""
@@ -149,6 +153,18 @@ class BlurModel(LinearGaussianModel):
     def _position(self) -> tuple[float, ...]:
         """Return where the first sample sits in the large image, for a first guess."""
         return tuple(self.offset + n for n in centroid_shift(self.kernel))
+
+    def _commutes_with_mirrors(self) -> bool:
+        """Tell whether samples of a mirror image are the mirror image of the samples, along every axis.
+
+        Mirrored at the edge of the frame, pixel p is pixel -1 - p and sample i is sample -1 - i, so that tap t of the
+        kernel, which sees pixel K i + offset - t + n // 2, changes places with tap 2 (n // 2) + 2 offset + 1 - K - t.
+        """
+        centred = all(2 * (n // 2) + 2 * self.offset + 2 - self.factor == n for n in self.kernel.shape)
+        limit = MIRROR_TOLERANCE * float(np.abs(self.kernel).max())
+        return centred and all(
+            bool(np.abs(self.kernel - np.flip(self.kernel, axis)).max() <= limit) for axis in range(self.kernel.ndim)
+        )
 
     def _samples(self, y: ArrayLike) -> FloatArray:
         return observation(y, finite=self.mask is None, spatial_ndim=self.spatial_ndim)

@@ -239,6 +239,11 @@ def entered(data_term: DataTerm, image: FloatArray) -> FloatArray:
     return image if own is None or image.shape == tuple(data_term.shape) else own(image)
 
 
+def is_mirrored(data_term: DataTerm) -> bool:
+    """Tell whether x beyond the frame is the mirror image of what is inside, which `enter` continues it by."""
+    return bool(getattr(data_term, "mirrored", False))
+
+
 def open_steps(data_term: DataTerm, rtol: float | None = None) -> ProxSession:
     """Return the proximal steps of one restoration: the data term's session if it offers one, else itself.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from plugplay.arrays.checks import FloatArray, check_number, check_same_shape, float_image, numeric_array
 from plugplay.denoisers.base import Denoiser, open_session
-from plugplay.models.description import open_steps, warnings_of
+from plugplay.models.description import is_mirrored, open_steps, warnings_of
 from plugplay.pnp.iterations import Diverged, Problem, rms_difference
 from plugplay.pnp.results import Parameters, Result, Status
 from plugplay.pnp.state import Figures, History, State
@@ -91,7 +91,8 @@ class Driver:
         self._quality = quality
         self._steps = open_steps(data_term, rtol)
         # Not a method of the driver, which would then wait for the garbage collector with all its arrays.
-        self._denoise = _CheckedDenoiser(open_session(denoiser, progress), parameters.denoiser)
+        framed = data_term if is_mirrored(data_term) else None
+        self._denoise = _CheckedDenoiser(open_session(denoiser, progress), parameters.denoiser, framed)
         self._problem = Problem(data_term, self._steps, self._denoise, parameters.lam, parameters.clip)
 
     def coarser(
@@ -236,14 +237,25 @@ class Driver:
 
 
 class _CheckedDenoiser:
-    """A denoiser whose results are checked; errors name it and the iteration."""
+    """A denoiser whose results are checked; errors name it and the iteration.
 
-    def __init__(self, denoise: Denoiser, name: str) -> None:
-        self._denoise, self._name = denoise, name
+    Given a data term whose x is `framed` by its own mirror image, it denoises the frame alone and mirrors the result:
+    the denoised margin would be another estimate of the same pixels.
+    """
+
+    def __init__(self, denoise: Denoiser, name: str, framed: DataTerm | None = None) -> None:
+        self._denoise, self._name, self._framed = denoise, name, framed
         self.iteration = 0
 
     def __call__(self, noisy: FloatArray, sigma: float) -> FloatArray:
         """Call the denoiser and check what it returns."""
+        framed = self._framed
+        if framed is None or noisy.shape != tuple(framed.shape):  # an iteration may denoise the observation itself
+            return self._denoised(noisy, sigma).copy()
+        return framed.enter(self._denoised(np.ascontiguousarray(framed.crop(noisy)), sigma))
+
+    def _denoised(self, noisy: FloatArray, sigma: float) -> FloatArray:
+        """Return what the denoiser makes of an image, in memory that may be its own."""
         where = f"denoiser {self._name!r} at iteration {self.iteration} (sigma {sigma:.3g})"
         given = noisy.view()
         given.setflags(write=False)
@@ -261,7 +273,7 @@ class _CheckedDenoiser:
         if not np.isfinite(output).all():
             raise ValueError(f"{where} returned NaN or infinite values for a finite image")
         with np.errstate(over="ignore"):  # values that overflow in single precision count as divergence
-            return output.astype(noisy.dtype, copy=True)
+            return output.astype(noisy.dtype, copy=False)
 
 
 def check_callback(callback: object) -> None:

@@ -112,17 +112,26 @@ class PointwiseTerm(LeastSquares):
 
 @dataclass(frozen=True, eq=False)
 class CircularTerm(LeastSquares):
-    """``f(x) = ½ ||S H x - y||²`` on a circular domain, of which the frame may be a part."""
+    """``f(x) = ½ ||S H x - y||²`` on a circular domain, of which the frame may be a part.
+
+    Attributes
+    ----------
+    mirrored : bool
+        Whether x beyond the frame is its mirror image, so that denoisers need not see it.
+    """
 
     y_spectra: NDArray[np.complexfloating[Any, Any]]
     blur: SampledBlur
     frame: Frame
     first: Enlarged
+    mirrored: bool = False
 
     @classmethod
-    def build(cls, y: FloatArray, *, blur: SampledBlur, frame: Frame, first: Enlarged) -> CircularTerm:
+    def build(
+        cls, y: FloatArray, *, blur: SampledBlur, frame: Frame, first: Enlarged, mirrored: bool = False
+    ) -> CircularTerm:
         """Precompute the spectra of y."""
-        return cls(frozen(blur.spectra_of(y)), blur, frame, first)
+        return cls(frozen(blur.spectra_of(y)), blur, frame, first, mirrored)
 
     @property
     def shape(self) -> tuple[int, ...]:
