@@ -2,11 +2,11 @@
 
     result = sum over groups and blocks (weight * window * block) / sum (weight * window)
 
-Sums and weights are laid out as noisy image and estimate are on the canvas: the row of weights follows the row of
-sums. As the window is the same for all blocks, each block leaves one number among the weights, and the window is
-applied once at the end. A strip of reference rows has sums of its own, which cover only the rows that its blocks can
-reach; strips are added up in their order, so that the result does not depend on which thread finished first, and rows
-that are behind them all are finished at once: only a band of the sums is in memory at any time.
+Sums and weights are laid out as noisy image and estimate are on the canvas: the row of weights follows the row of sums.
+As the window is the same for all blocks, each block leaves one number among the weights, and the window is applied once
+at the end. A strip of reference rows has sums of its own, which cover only the rows that its blocks can reach; strips
+are added up in their order, so that the result does not depend on which thread finishes first, and rows that no further
+strip reaches are completed at once: only a band of the sums is in memory at any time.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Sums:
 
 
 class Band:
-    """The rows of sums that strips on their way down an image can still reach; what is above is on the canvas.
+    """The rows of sums that further strips can still reach; the rows above are complete and on the canvas.
 
     Parameters
     ----------
     canvas : Canvas
-        Where the weighted means go, into the estimate.
+        The canvas, whose estimate gets the weighted means.
     kaiser : float
         Shape parameter of the window.
     """
@@ -79,7 +79,7 @@ class Band:
         self._sums.memory[:, part.top - self._sums.top :][:, :rows] += part.memory
 
     def write_means(self, end: int) -> None:
-        """Write the weighted means of the rows before `end`, which no other strip reaches, into the estimate."""
+        """Write the weighted means of the rows before `end`, which no further strip reaches, into the estimate."""
         canvas, sums = self._canvas, self._sums
         divide(
             sums.memory.reshape(-1), sums.plane, sums.top, self._written, end,
@@ -93,7 +93,7 @@ class Band:
 
 @functools.cache
 def kaiser_profile(shape: float) -> NDArray[np.float32]:
-    """Return the Kaiser window of a block's length; it gives less weight to the borders of a block."""
+    """Return the Kaiser window of a block's length, which gives less weight to the borders of a block."""
     return np.kaiser(BLOCK, shape).astype(np.float32)
 
 
@@ -135,8 +135,8 @@ def divide(
 ) -> None:  # fmt: skip
     """Write the weighted means of the rows from `first` to `end` into the estimate on the canvas.
 
-    The weight of a block is kept where the block starts; what it contributes to the pixels is this map, smoothed
-    with the window: down the columns and then along the rows, as the window is a product.
+    The weight of a block is stored where the block starts. The weights of pixels are this map, filtered by the window:
+    first along columns and then along rows, because the window is separable.
     """
     columns = np.zeros(stride, np.float32)
     for channel in range(channels):

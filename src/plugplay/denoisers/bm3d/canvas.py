@@ -1,4 +1,4 @@
-"""The memory in which an image is denoised.
+"""The canvas: the memory in which an image is denoised.
 
 A canvas holds, for every channel, the rows of the noisy image and of the current estimate alternately::
 
@@ -157,10 +157,10 @@ def reference_positions(length: int, step: int, offset: int) -> Positions:
 def depths(canvas: Canvas, rows: Positions, columns: Positions, thinning: int) -> NDArray[np.int32]:
     """Return how many channels are filtered at each reference block of a strip: all, or the first one only.
 
-    All are at every block (`thinning` 1), on the white squares of a chessboard (2), or at every other block along both
-    axes (4). Strips begin with an even row of blocks, so that the pattern goes on from one to the next; at the borders,
-    blocks that no other can stand in for have all channels. No pixel is left out if blocks are at most half their
-    width apart.
+    All channels are filtered at every block (`thinning` 1), on the white squares of a chessboard (2), or at every other
+    block along both axes (4). Strips begin with an even row of blocks, so that the pattern continues from one to the
+    next; at the borders, blocks that no other can replace have all channels. No pixel is left out if blocks are at most
+    half their width apart.
     """
     if thinning == 1 or canvas.channels == 1:
         return np.full(rows.size * columns.size, canvas.channels, np.int32)

@@ -1,4 +1,4 @@
-"""`BM3D`, the denoiser that users call."""
+"""`BM3D`, the public class of this package."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BM3D:
     Parameters
     ----------
     profile : {"normal", "fast", "high"}, optional
-        How much time to spend: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
+        Trade-off between time and quality: ``"fast"`` places reference blocks further apart, ``"high"`` closer.
     stages : {2, 3}, optional
         With 3, a Wiener filter in the principal axes of each group follows, on coarser grids for the first two: about
         0.2 dB better in about the same time. By default 3 for ``profile="high"`` and for a single denoising of white
@@ -61,15 +61,16 @@ class BM3D:
         the mean of the image; parts of an image use that of the whole (see `around`).
     sparse_above : float, optional
         The sigma above which calls of a session (see `session`) place reference blocks further apart, which saves time
-        while a restoration decides coarse structure; they also do so well below it, where little changes any more. By
-        default never, or what `prepared` chooses for a problem.
+        while a restoration decides coarse structure; so do calls with a sigma far below it, because little changes
+        there. By default never, or what `prepared` chooses for a problem.
     third_below : float, optional
         The sigma below which such calls of a session have a third stage. By default none, or what `prepared` chooses
         for a problem.
     local_below : float, optional
-        The sigma below which such calls have a fourth stage (`plugplay.denoisers.bm3d.local`). As above.
+        The sigma below which such calls have a fourth stage (`plugplay.denoisers.bm3d.local`). Default as above.
     moves_after : int, optional
-        The number of calls after which a session moves its reference blocks by a pixel and forms new groups. As above.
+        The number of calls after which a session moves its reference blocks by a pixel and forms new groups. Default as
+        above.
     workers : int, optional
         Number of threads, by default all cores. Results are bit-identical for any number.
 
@@ -148,12 +149,12 @@ class BM3D:
         return self._denoise(image, sigma)
 
     def prepared(self, traits: Traits, workers: int | None) -> BM3D:
-        """Return a BM3D for a restoration: with the purpose, spectrum and workers that this one leaves open.
+        """Return a BM3D for a restoration, with purpose, spectrum and workers set unless they were given.
 
         Parameters
         ----------
         traits : Traits
-            What the model says about itself; ``traits.leaves`` is what its step leaves for the denoiser,
+            The properties of the model; ``traits.leaves`` is the kind of noise that its step leaves for the denoiser,
             ``traits.noise`` the noise in the data, and ``traits.noise_spectrum`` its spectrum if it is not white.
         workers : int, optional
             Number of threads of the restoration.
@@ -164,7 +165,7 @@ class BM3D:
         >>> BM3D().prepared(Traits(leaves="coloured"), 2)
         BM3D(profile='normal', stages=None, purpose='restoration', workers=2)
         """
-        # Where there is one call on white noise, the third stage is worth its time.
+        # For a single call on white noise the third stage is worth its time.
         spectrum = self.noise_spectrum
         if spectrum is None and self.stages != 3:
             spectrum = traits.noise_spectrum
@@ -214,15 +215,15 @@ class BM3D:
     def session(self, progress: Progress | None = None) -> Denoiser:
         """Return a BM3D that remembers groups between the calls of one restoration.
 
-        From call to call within a restoration the image changes little, and so do the groups: the session searches
-        anew only now and then (see `plugplay.denoisers.bm3d.memory`), and the search is more than half of the work.
-        Sessions share nothing.
+        The search for groups is more than half of the work. Because the image changes little from call to call within a
+        restoration, the session searches anew only in some calls (see `plugplay.denoisers.bm3d.memory`). Sessions share
+        nothing.
 
         Parameters
         ----------
         progress : callable, optional
-            ``progress(share)`` is called several times during every call of the session, in the thread of the
-            caller, with the share of the work that is done, up to 1. What it raises ends the call at once; the
+            ``progress(share)`` is called several times during every call of the session, in the thread of the caller,
+            with the share of the work that is done, up to 1. An exception that it raises ends the call at once; the
             session can be called again, and starts with a new search.
 
         Examples
@@ -246,7 +247,7 @@ class BM3D:
                 shape = image.shape
             if image.ndim == 2 or image.shape[2] == 3:
                 return self._denoise(image, sigma, memories.setdefault(0, self._memory(image.shape[1])), progress)
-            # Channels must not share a memory: the groups of one are not those of another.
+            # Each channel has its own groups, and needs its own memory.
             channels = [
                 one._denoise(
                     image[..., index],
@@ -261,7 +262,7 @@ class BM3D:
         return denoise
 
     def _channels(self, image: FloatArray) -> Iterator[tuple[int, BM3D]]:
-        """Yield the number of each channel and what denoises it by itself."""
+        """Yield the index of each channel and the denoiser of that channel."""
         known = self.mean is not None and len(self.mean) == image.shape[2]
         for index in range(image.shape[2]):
             yield index, replace(self, mean=self.mean[index : index + 1] if self.mean is not None and known else None)
@@ -296,7 +297,7 @@ class BM3D:
         if in_session and self.sparse_above is not None:
             if self._is_sparse(sigma):
                 profile = replace(profile, principal=None)
-            # Of three channels, two can be thinned out on a grid that is dense enough for it.
+            # On a dense grid, two of three channels can be filtered at fewer blocks.
             thinned = colour and spreads.thinned == ("early" if self._is_sparse(sigma) and not third else "late")
             if self._is_between(sigma) or thinned:
                 profile = profile.sparser(BETWEEN_SPREAD).thinner(THINNING)
@@ -330,7 +331,7 @@ class BM3D:
                 image, sigma, profile, mean=self.mean, workers=workers, groups=groups, progress=progress
             )
         except BaseException:
-            # Groups of some strips only: another call would mix them with those of another image.
+            # Groups were found for some strips only; the next call must not mix them with those of another image.
             if memory:
                 memory.forget()
             raise

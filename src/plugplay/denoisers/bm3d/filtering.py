@@ -1,15 +1,13 @@
-"""Collaborative filtering: the groups of a strip, from the canvas through shrinkage into the sums.
+"""Collaborative filtering: the groups of a strip are read from the canvas, shrunk, and added to the sums.
 
 The first stage keeps the coefficients above a threshold and drops the others. The second multiplies each by the
 Wiener gain ``p**2 / (p**2 + noise)``, where `p` is the same coefficient of the first stage's estimate.
 
-Groups are read as columns that are transformed already, and their blocks are added up as such, see
-`plugplay.denoisers.bm3d.spectra`. What is left to do here is the transform along the rows of blocks, there and back,
-with the shrinkage in between.
+Groups are read as transformed columns, and their blocks are added up as such (`plugplay.denoisers.bm3d.spectra`). What
+remains here is the transform along the rows of blocks, the shrinkage, and the inverse transform along the rows.
 
-The transforms leave out their normalisation. `threshold_tables` puts it into the thresholds and into the factors
-with which kept coefficients go into the inverse transform; `wiener_tables` puts it into the noise's variance and into
-such factors.
+The transforms are not normalised. `threshold_tables` puts the normalisation into the thresholds and into factors for
+the inverse transform; `wiener_tables` puts it into the variance of the noise and into such factors.
 """
 
 from __future__ import annotations
@@ -129,7 +127,7 @@ def _filtered(
     matches: Matches,
     scratch: Scratch,
 ) -> Sums:
-    """Return the sums that a kernel makes."""
+    """Return the sums computed by a kernel."""
     sums = Sums.reachable(canvas, rows, stage.reach)
     memory = scratch.take(BLOCK * sums.plane)
     filter_rows(
@@ -192,7 +190,7 @@ def wiener_rows(
 ) -> None:  # fmt: skip
     """Filter the groups of some reference rows; `rows` holds where the rows start on the canvas, the sums `origin`."""
     group = np.empty(_LARGEST_GROUP * PIXELS, np.float32)
-    # Of the pilot estimate's octets only the sums are kept: octet i starts at i * PIXELS, over what was there.
+    # Of the pilot estimate's octets only the sums are kept: octet i starts at i * PIXELS, overwriting the blocks.
     pilot = np.empty((_LARGEST_GROUP // 8 + 7) * PIXELS, np.float32)
     places = np.empty(_LARGEST_GROUP, np.int32)
     slots = offsets.size // counts.size
@@ -318,7 +316,7 @@ def gain(pilot: Float8, noise: Float8) -> Float8:
 
 @inline
 def haar_level(index: int, count: int) -> int:
-    """Return how many sums or differences led to entry `index` of a Haar-transformed group of `count`."""
+    """Return the level of entry `index` of a Haar-transformed group of `count`: the number of sums or differences."""
     return log2(count) if index == 0 else log2(index & -index) + 1
 
 

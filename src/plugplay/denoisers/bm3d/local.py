@@ -1,20 +1,20 @@
-r"""The fourth stage: small filters that were learned, one for each kind of neighbourhood.
+r"""The fourth stage: small learned filters, one for each kind of neighbourhood.
 
-The other stages know nothing of images but that blocks repeat. What they leave is in part the same in all images:
-edges are a little too soft, and weak detail along them is gone. Here every pixel of the estimate b of the image y is
-corrected by a linear filter of its surroundings,
+The other stages only use the fact that blocks repeat. Their errors are partly the same in all images: edges are
+slightly too soft, and weak detail along them is lost. Here every pixel of the estimate b of the image y is corrected by
+a linear filter of its surroundings,
 
 .. math:: b_i + \sigma c_i, \qquad
     c_i = \sum_{j} w^k_j \frac{b_{i + j} - b_i}{\sigma} + \sum_{l} m^k_l \frac{y_{i + l} - b_{i + l}}{\sigma},
     \qquad |c_i| \le 2,
 
-over 7x7 pixels of the estimate and 5x5 of what was removed. Which filter, k, follows from the structure tensor of the
-estimate, the mean over 5x5 pixels of the products of its derivatives: from the root :math:`s_1` of its larger
-eigenvalue in units of sigma, from the coherence :math:`(s_1 - s_2) / (s_1 + s_2)`, and from the direction of the
-gradient. Directions are mirrored into an eighth of the circle, and the filters are mirrored back.
+over 7x7 pixels of the estimate and 5x5 of what was removed. The filter k is chosen by the structure tensor of the
+estimate, the mean over 5x5 pixels of the products of its derivatives: by the root :math:`s_1` of its larger eigenvalue
+in units of sigma, the coherence :math:`(s_1 - s_2) / (s_1 + s_2)`, and the direction of the gradient. Directions are
+mirrored into an eighth of the circle, and the filters are mirrored back.
 
-The filters are solutions of least squares, found by ``python -m training.filters`` on photographs with white noise; see
-``docs/training.md``. As everything is in units of sigma, they are the same for all levels of noise.
+The filters are least-squares solutions, found by ``python -m training.filters`` on photographs with white noise; see
+``docs/training.md``. Because everything is in units of sigma, they are the same for all levels of noise.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _FIRST, _SECOND, _THIRD = (((1 + c) / (1 - c)) ** 2 for c in COHERENCES)
 
 @functools.cache
 def learned_filters() -> NDArray[np.float32]:
-    """Return the filters that come with plugplay, as the kernel reads them."""
+    """Return the filters that come with plugplay, in the layout of the kernel."""
     with (files("plugplay.denoisers.bm3d") / "filters.npy").open("rb") as file:
         return mirrored(np.load(file, allow_pickle=False).astype(np.float32))
 
 
 def mirrored(filters: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return filters with their mirror images, rows of eight numbers each, and differences to the middle pixel done.
+    """Return filters with their mirror images, in rows of eight numbers, with differences to the middle pixel applied.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def correct_rows(
 
 
 def classes(seen: NDArray[np.float32], sigma: float) -> NDArray[np.int32]:
-    """Return which filter each pixel has, times 4, plus how it is mirrored: 1 for upside down, 2 for transposed.
+    """Return the filter index of each pixel, times 4, plus its mirroring: 1 for upside down, 2 for transposed.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def classify(seen: NDArray[np.float32], limits: Floats, kinds: NDArray[np.int32]
     xx, xy, yy = np.empty((3, 5, across), np.float32)
     sums = np.empty((3, across), np.float32)
     half = np.float32(0.5)
-    # In registers, and without branches, so that pixels are told apart eight at a time.
+    # In registers, and without branches, so that eight pixels are classified at a time.
     s0, s1, s2, s3, s4, s5, s6 = limits[0], limits[1], limits[2], limits[3], limits[4], limits[5], limits[6]
     for row in range(height + 4):
         slot = row % 5
@@ -192,7 +192,7 @@ def powers(a: np.float32, m: np.float32, d: np.float32) -> tuple[np.float32, np.
 def kind_of(
     strength: np.int32, larger: np.float32, smaller: np.float32, a: np.float32, m: np.float32, d: np.float32
 ) -> np.int32:
-    """Return which filter belongs to the structure tensor [[a, m], [m, d]], and how it is mirrored."""
+    """Return the filter index for the structure tensor [[a, m], [m, d]], and its mirroring."""
     coherence = np.int32(larger > np.float32(_FIRST) * smaller) + np.int32(larger > np.float32(_SECOND) * smaller)
     coherence += np.int32(larger > np.float32(_THIRD) * smaller)
     up, along = np.float32(2) * abs(m), abs(a - d)

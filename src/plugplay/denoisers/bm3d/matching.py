@@ -1,4 +1,4 @@
-"""Block matching: the search for blocks that look like a reference block.
+"""Block matching: the search for blocks that are similar to a reference block.
 
 For every reference block the search measures the squared distance
 
@@ -8,9 +8,9 @@ for all displacements of the window and keeps the smallest. With the energy of a
 
     |A - B|**2 = energy(A) + energy(B) - 2 sum(A * B)
 
-so that only the products need to be computed for every pair of blocks, one multiply-add per pixel. Reference blocks
-of one row overlap: products are summed down each column of a block once, and the sums are shared by all reference
-blocks that contain the column. Pixels have the image's mean taken out, which keeps the energies small enough for
+so that only the products need to be computed for every pair of blocks, one multiply-add per pixel. Reference blocks of
+one row overlap: products are summed down each column of a block once, and the sums are shared by all reference blocks
+that contain the column. The mean of the image is subtracted from its pixels, which keeps the energies small enough for
 single precision.
 
 Distances are sorted as integer keys: the bits of a non-negative float are ordered like the float, and the lowest
@@ -109,7 +109,7 @@ def match(
     Parameters
     ----------
     canvas : Canvas
-        What to search; only its first channel is looked at.
+        The image; only its first channel is searched.
     stage : Stage
         Group size, window and similarity.
     sigma : float
@@ -144,7 +144,7 @@ def match(
 
 @functools.cache
 def displacement_codes(reach: int) -> NDArray[np.int32]:
-    """Return the code of every displacement of the window; those beyond `reach` get a key that is never taken."""
+    """Return the code of every displacement of the window; those beyond `reach` get a key that is never chosen."""
     dy, dx = np.mgrid[-REACH : REACH + 1, -REACH : WIDTH - REACH]
     code = ((dy + REACH) * WIDTH + dx + REACH) ^ _CENTRE
     return np.where(np.abs(dx) <= reach, code, HIGHEST).astype(np.int32).ravel()
@@ -158,7 +158,7 @@ def code_offsets(pitch: int) -> NDArray[np.int32]:
 
 
 def key_limit(mean_squared_difference: float) -> int:
-    """Return the integer that keys of similar blocks are below."""
+    """Return the limit below which keys belong to similar blocks."""
     largest = float(np.finfo(np.float32).max)
     bits = np.array(min(mean_squared_difference * BLOCK**2, largest), np.float32).view(np.int32)
     return min(int(bits) | _CODE_BITS, HIGHEST)
@@ -170,7 +170,7 @@ def match_rows(
     reach: int, group: int, limit: int, codes: Ints, code_offsets: Ints, orders: Ints,
     offsets: Ints, counts: Ints, block: int,
 ) -> None:  # fmt: skip
-    """Fill `offsets` and `counts` for all reference blocks of `rows`; `guide` is where pixel (0, 0) is."""
+    """Fill `offsets` and `counts` for all reference blocks of `rows`; `guide` is the position of pixel (0, 0)."""
     stride = pitch // 2
     top = max(0, rows[0] - reach)
     bottom = min(height - block, rows[-1] + reach)
@@ -318,8 +318,8 @@ def multiply_columns(
 
     Entry ``40 * x + k`` of `products` is for the column `x` of the reference and the column ``x + k`` of the
     candidates; `width` columns are wanted, rounded up to a multiple of 16. Two columns eight pixels apart are done at
-    once, since they need nearly the same candidates: ten sums, and few loads. The height is an argument, though it is
-    always that of a block, because the compiler unrolls a loop of known length and then runs out of registers.
+    once, since they need nearly the same candidates: ten sums, and few loads. The height, although always that of a
+    block, is an argument because the compiler would unroll a loop of known length and run out of registers.
     """
     for left in range(0, width, 2 * LANES):
         for x in range(left, left + LANES):

@@ -1,7 +1,7 @@
 """The stages, run over strips of the image by a pool of threads.
 
-Strips are fixed by the image alone and their sums are added in order: any number of threads gives the same bits.
-The pool lives as long as one stage, so that nothing is left over that a forked process would inherit.
+Strips depend on the image only and their sums are added in order, so results are bit-identical for any number of
+threads. The pool exists for one stage only, so that no forked process inherits it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from plugplay.denoisers.bm3d.spectra import Scratch
 __all__ = ["Groups", "Progress", "denoise_canvas", "denoise_planes", "in_order"]
 
 _LOCAL_STRIP = 64  # rows of pixels
-_STRIP = 8  # reference rows, or half of them on coarse grids: as many strips as there may be threads
+_STRIP = 8  # reference rows, or half of them on coarse grids; the number of strips limits that of busy threads
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -66,7 +66,7 @@ def denoise_planes(
     workers : int
         Number of threads.
     groups : Groups, optional
-        Groups of an image of the same shape, to be used instead of searching. What is not there yet is added.
+        Groups of an image of the same shape, to be used instead of searching. Missing ones are added.
     progress : callable, optional
         Called from this thread whenever a strip is done.
 
@@ -87,7 +87,7 @@ def denoise_canvas(
     groups: Groups | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float32]:
-    """Denoise what is on a canvas, as `denoise_planes` does; the planes that it was made of need not be kept."""
+    """Denoise the image on a canvas, as `denoise_planes` does; its planes need not be kept in memory."""
     stages = [
         _Stage(canvas if every else canvas.first_channel(), sigmas, profile, index, settings, shrink)
         for index, settings, shrink, every in _stages(profile)
@@ -99,7 +99,7 @@ def denoise_canvas(
         with closing(in_order(functools.partial(stage.filter_strip, groups), stage.strips, workers)) as parts:
             for strip, part in enumerate(parts):
                 band.add(part)
-                # Strips that follow, some of them on their way already, neither read nor change what is above.
+                # Later strips, some of them running already, neither read nor change the rows above.
                 band.write_means(stage.top_of(strip + 1))
                 done += 1
                 if progress:
@@ -110,7 +110,7 @@ def denoise_canvas(
 
 
 def _correct(canvas: Canvas, sigma: float, workers: int) -> None:
-    """Correct the first channel by filters that were learned."""
+    """Correct the first channel by learned filters."""
     noisy, estimate, filters = canvas.noisy[0], canvas.estimate[0], learned_filters()
     strips = [slice(first, min(first + _LOCAL_STRIP, canvas.height)) for first in range(0, canvas.height, _LOCAL_STRIP)]
     corrected = np.empty_like(estimate)  # every strip sees the rows around it as they were
@@ -121,7 +121,7 @@ def _correct(canvas: Canvas, sigma: float, workers: int) -> None:
 
 
 def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter, bool]]:
-    """Yield the number, the settings and the filter of every stage, and whether it is for every channel."""
+    """Yield the number, the settings and the filter of every stage, and whether it filters all channels."""
     scratch = Scratch()
     yield 0, profile.pilot, functools.partial(hard_threshold, scratch=scratch), True
     yield 1, profile.final, functools.partial(wiener, scratch=scratch), True
@@ -130,7 +130,7 @@ def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter, bool]]:
 
 
 class _Stage:
-    """One of the stages on its way over the strips of an image."""
+    """One stage, applied to the strips of an image."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class _Stage:
         rows = self._rows[strip * self._height : (strip + 1) * self._height]
         matches = groups.get((self._index, strip)) if groups is not None else None
         if matches is None:
-            # The first stage compares blocks of the noisy image, the others those of the estimate so far.
+            # The first stage compares blocks of the noisy image, the others those of the current estimate.
             guide = min(self._index, 1)
             matches = match(self.canvas, self._settings, float(self._sigmas[0]), rows, self._columns, guide=guide)
             if groups is not None:
@@ -169,9 +169,9 @@ class _Stage:
 
 
 def in_order(work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int) -> Generator[Outcome, None, None]:
-    """Yield ``work(task)`` for all tasks, in their order, with only a few outcomes waiting at a time.
+    """Yield ``work(task)`` for all tasks in order, with only a few results waiting at a time.
 
-    Closing the generator cancels the tasks that have not begun and waits for those that have.
+    Closing the generator cancels the tasks that have not started and waits for the others.
     """
     if workers == 1 or len(tasks) == 1:
         yield from map(work, tasks)

@@ -1,30 +1,30 @@
 """The third stage: a Wiener filter in each group's own principal axes.
 
-The transforms of the first two stages are the same for all groups. Here every group brings its own: with the blocks
-of the estimate as the rows of `P` and those of the noisy image as the rows of `N`, both without the mean `m` of the
-estimated blocks, the filtered blocks are
+The transforms of the first two stages are the same for all groups. Here every group has its own: with the blocks of the
+estimate as the rows of `P` and those of the noisy image as the rows of `N`, both without the mean `m` of the estimated
+blocks, the filtered blocks are
 
     m + N P' (P P' + c I)^-1 P,    c = q beta sigma^2
 
-for `q` blocks: the principal components of `P`, each multiplied by the Wiener gain that its variance calls for. With
-``T = I - (P P' / c + I)^-1``, the noise that is left grows with ``1 + tr T^2``, and groups are weighted by its inverse.
+for `q` blocks: the principal components of `P`, each multiplied by the Wiener gain for its variance. With
+``T = I - (P P' / c + I)^-1``, the remaining noise grows with ``1 + tr T^2``, and groups are weighted by its inverse.
 
-In theory beta is 1, if the estimate is the truth. What it has taken away tells how far it can be trusted: with the
+In theory, if the estimate is the truth, beta is 1. How far it can be trusted follows from what it removed: with the
 mean square `r` of ``N - P`` in units of sigma^2,
 
     beta = 1 - TRUST_SLOPE (r - TRUST_CENTRE),  from MIN_BETA to MAX_BETA.
 
-Where more than noise was taken away, a texture was, and filtering with the estimate would take away more of it; where
-less was, noise is still there. Only the blocks most similar to the reference block are put back: the others are better
-off with their own groups.
+If more than the noise was removed, it was texture, and filtering with the estimate would remove more of it; if less
+was, noise is still there. Only the blocks most similar to the reference block are put back: the others are filtered
+better in their own groups.
 
 Everything is a product of small matrices, done in tiles of 8 x 16 that stay in registers, and the inverse of a
-32 x 32 matrix. With ``R = N - P``, what the estimate has taken away, the filtered blocks are computed as
+32 x 32 matrix. With ``R = N - P``, what the estimate removed, the filtered blocks are computed as
 
     m + P + (R P' / c - I) (P P' / c + I)^-1 P
 
-which is the same, but has nothing large in it that cancels. So single precision suffices; `c` never falls below a small
-share of ``tr P P'``, which bounds the condition of the matrix.
+which is equivalent, but has no large terms that cancel. So single precision suffices; `c` is at least a small share of
+``tr P P'``, which bounds the condition number of the matrix.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def gather_pilot(
 
 @inline
 def centre_pilot(pilot: Floats, mean: Floats, columns: Floats) -> np.float32:
-    """Take the mean out of the estimated blocks, write them a second time by pixels, return their energy."""
+    """Subtract the mean from the estimated blocks, write a second copy ordered by pixels, and return their energy."""
     energy = splat(0.0)
     for j in range(0, _PIXELS, BLOCK):
         m = load(mean, j)
@@ -248,7 +248,7 @@ def removed(canvas: Floats, source: int, pitch: int, stride: int, offsets: Ints,
 
 @inline
 def trusted(residual: np.float32) -> np.float32:
-    """Return beta for the mean square of what was removed, in units of the noise's variance."""
+    """Return beta, given the mean square of what was removed, in units of the variance of the noise."""
     beta = np.float32(1) - np.float32(TRUST_SLOPE) * (residual - np.float32(TRUST_CENTRE))
     return min(max(beta, np.float32(MIN_BETA)), np.float32(MAX_BETA))
 
@@ -317,12 +317,12 @@ def multiply_add(
 
 @inline
 def invert(matrix: Floats, size: int, factor: Floats, rows: Floats, solved: Floats) -> None:
-    """Replace a symmetric matrix that is above the identity by minus its inverse.
+    """Replace a symmetric matrix with eigenvalues of at least 1 by minus its inverse.
 
-    The sweep operator with 8 x 8 blocks as pivots: with the rows `R` of the pivot `D`, the others become
-    ``A - R' D^-1 R``, the rows of the pivot ``D^-1 R``, its columns the transpose of them, and itself ``-D^-1``. With
-    ``D = L L'`` and ``W = L^-1 R`` the update is ``A - W' W``, which rounding harms less. Writing -I for `D` in `R`,
-    and zeros for its columns in `A`, makes the same formulas right for all of them.
+    The sweep operator with 8 x 8 blocks as pivots: with the rows `R` of the pivot `D`, the others become ``A - R' D^-1
+    R``, the rows of the pivot ``D^-1 R``, its columns the transpose of them, and itself ``-D^-1``. With ``D = L L'``
+    and ``W = L^-1 R`` the update is ``A - W' W``, which is numerically more stable. With -I in place of `D` in `R`, and
+    zeros in its columns of `A`, the same formulas hold for all blocks.
     """
     zero, minus_one = splat(0.0), np.float32(-1)
     for k in range(0, size, BLOCK):

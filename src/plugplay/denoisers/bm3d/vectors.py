@@ -1,6 +1,6 @@
-"""Eight floats at a time: the small vocabulary in which the kernels are written.
+"""Vectors of eight floats or integers, in which the kernels are written.
 
-LLVM does not turn an 8x8 block transform into vector code by itself, so the kernels say it: a row of a block is
+LLVM does not vectorise an 8x8 block transform by itself, so the kernels are explicit: a row of a block is
 one `float8` (eight float32 lanes), and ``+ - * /`` work lane by lane. `int8` is its integer twin, which the
 search uses to measure and to sort. The primitives emit plain LLVM vector operations and no instruction of a particular
 CPU: LLVM lowers them to AVX, to pairs of SSE or NEON registers, or to scalars, whatever the machine has. The two that
@@ -60,7 +60,7 @@ __all__ = [
 
 LANES = 8
 
-# How signatures of kernels name what they take. The two vectors exist in compiled code only.
+# Types for the signatures of kernels. The two vectors exist in compiled code only.
 Floats: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int32]
 Float8: TypeAlias = Any
@@ -101,7 +101,7 @@ class _Int8Model(models.PrimitiveModel):
 
 
 def _primitive(result: Kind, *parameters: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Teach Numba a function: the decorated one receives the LLVM builder and values, and emits the code."""
+    """Define a Numba function: the decorated one receives the LLVM builder and values, and emits the code."""
 
     def register(emit: Callable[..., Any]) -> Callable[..., Any]:
         def lower(context: Value, builder: Value, sig: Value, args: Value) -> Value:
@@ -121,7 +121,7 @@ def _primitive(result: Kind, *parameters: Kind) -> Callable[[Callable[..., Any]]
 
 
 def define_type(function: Callable[..., Any], *signatures: Kind) -> None:
-    """Tell Numba what a function takes and returns."""
+    """Declare the argument and return types of a function to Numba."""
 
     class Typing(ConcreteTemplate):
         key = function
@@ -296,8 +296,8 @@ def transpose(builder: Value, *rows: Value) -> Value:
 def inverse_cholesky(builder: Value, *rows: Value) -> Value:
     """``inverse_cholesky(r0, ..., r7)``: the rows of ``L^-1`` for the symmetric matrix ``L L'`` with these rows.
 
-    By elimination in registers. The matrix must be above the identity, so that no pivot is below 1; where rounding
-    makes it so, it is set to 1.
+    Computed by elimination in registers. All eigenvalues of the matrix must be at least 1, so that no pivot is below 1;
+    pivots that are below 1 by rounding are set to 1.
     """
     one = ir.Constant(_FLOATS, [1.0] * LANES)
     square_root = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), "llvm.sqrt.v8f32")
