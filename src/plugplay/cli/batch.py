@@ -1,4 +1,4 @@
-"""Many files: what is done is skipped, what fails is reported, what is written is complete."""
+"""Process many files: finished ones are skipped, failures are reported, and outputs are written atomically."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def run(
     accepts: Callable[[Path], bool] | None = None,
     suffix: str | None = None,
 ) -> None:
-    """Process every input file and leave with the exit code that tells how it went.
+    """Process every input file and exit with a code that tells success from failure.
 
     Parameters
     ----------
     common : Common
         The shared options.
     verb : Verb
-        What the command is about.
+        The command's verb.
     accepts : callable, optional
-        Which files of a folder are inputs; by default image files.
+        Tells which files of a folder are inputs; by default image files.
     suffix : str, optional
-        Ending of results in a folder unless the user asks for another; by default that of the source.
+        Default suffix of results in a folder; by default that of the source.
     """
     from plugplay.cli.parts import PartsTask
     from plugplay.cli.planning import Settings
@@ -101,7 +101,7 @@ def run(
 
 
 def _outcomes(crew: Executor, task: Task, parts: PartsTask, jobs: list[Job]) -> Generator[Outcome, None, None]:
-    """Yield what became of each job, as they end; those that are done in parts come last, one by one."""
+    """Yield the outcome of each job as it ends; jobs that are done in parts come last, one by one."""
     from plugplay.cli.outcomes import Outcome
 
     if task.crew is not None:
@@ -115,7 +115,7 @@ def _outcomes(crew: Executor, task: Task, parts: PartsTask, jobs: list[Job]) -> 
 
 
 def _forecast(crew: Executor, task: Task, jobs: list[Job]) -> str | None:
-    """Say how long files will take together, from a trial on a small part of one; None if that is not known."""
+    """Predict how long all files will take, from a trial on a small part of one; None if that is not known."""
     from plugplay.arrays.checks import check_workers
     from plugplay.cli.progress_display import duration
 
@@ -167,7 +167,7 @@ def _all_done(outcomes: Iterator[Outcome], jobs: list[Job], common: Common) -> i
 
 
 def _check_paths(task: Task, jobs: list[Job]) -> None:
-    """Refuse to overwrite what is read or what is written; nothing has been done so far."""
+    """Refuse to overwrite inputs or other outputs, before anything is done."""
     plots = [(job, plot) for job in jobs if (plot := task.plot_of(job)) is not None]
     if task.plot is not None and task.plot.suffix and len(jobs) > 1:
         raise UsageError(f"--plot: several inputs need a folder for their plots, but {task.plot} is a file")
@@ -183,5 +183,5 @@ def _check_paths(task: Task, jobs: list[Job]) -> None:
 
 
 def _terminate(*_: object) -> None:
-    # Leaves through the same cleaning-up as any error, so that no half-written file stays behind.
+    # Cleans up as after any error, so that no temporary file is left behind.
     sys.exit(TERMINATED)

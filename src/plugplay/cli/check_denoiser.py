@@ -1,4 +1,4 @@
-"""``plugplay check-denoiser``: what a denoiser keeps, and what the theory guarantees with it."""
+"""``plugplay check-denoiser``: which assumptions a denoiser satisfies, and what the theory then guarantees."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _from_module(name: str) -> ModuleType:
 
 
 def _from_file(path: Path) -> ModuleType:
-    """Import a file, and what lies beside it; as with `python file.py`."""
+    """Import a file, with its folder on the path, as `python file.py` does."""
     if not path.is_file():
         raise ImportError(f"there is no file {path}")
     described = importlib.util.spec_from_file_location(path.stem, path)

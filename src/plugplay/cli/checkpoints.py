@@ -1,4 +1,4 @@
-"""Checkpoints inside one restoration, so that an interrupted one goes on where it stopped."""
+"""Checkpoints within a restoration, from which an interrupted one resumes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["Checkpoint", "remove_checkpoints"]
 
 # Saving takes at most this share of the time, ...
 MAX_SHARE = 0.02
-# ... and work of less than so many seconds is not worth it.
+# ... and less than this many seconds of work are not saved.
 MIN_SECONDS = 2.0
-# What a disk writes in a second: a cautious guess until the first checkpoint has been timed.
+# Assumed bytes per second of the disk, until the first checkpoint has been timed.
 BYTES_PER_SECOND = 2e8
 
 
 class Checkpoint:
-    """The checkpoint of one page: a hidden file beside the output, which only the same recipe finds again.
+    """The checkpoint of one page: a hidden file beside the output, found again only by the same recipe.
 
     Parameters
     ----------
     target : Path or None
         The output; None keeps no checkpoint.
     recipe : str
-        The digest of what decides about the output (`plugplay.io.manifest`).
+        The digest of everything that determines the output (`plugplay.io.manifest`).
     page : int
         Which page of a stack.
     """
@@ -40,7 +40,7 @@ class Checkpoint:
         self._cost: float | None = None
 
     def load(self) -> State | None:
-        """Return where an interrupted restoration stopped; None if there is none, or it cannot be read."""
+        """Return the state of an interrupted restoration; None if there is none, or it cannot be read."""
         from plugplay.pnp.state import State
 
         if self._path is None:
@@ -57,7 +57,7 @@ class Checkpoint:
             self.save(state)
 
     def save(self, state: State) -> None:
-        """Save the state, unless hardly anything would be lost; a disk that is full must not end the work."""
+        """Save the state, unless little would be lost; a full disk does not end the work."""
         began = time.monotonic()
         if self._path is None or began - self._saved < MIN_SECONDS:
             return

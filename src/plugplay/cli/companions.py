@@ -17,7 +17,7 @@ __all__ = ["check_pages", "cropped", "mask_pages"]
 
 
 def mask_pages(mask: ImageFile, path: Path, photograph: ImageFile | None = None) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return masks, ``(N, H, W)``, from images of them, for a photograph, and what is questionable about them."""
+    """Return the masks, ``(N, H, W)``, of a photograph from mask images, and warnings about them."""
     from plugplay.arrays.masks import hardly_observed
     from plugplay.io import mask_from, printable
 
@@ -26,9 +26,9 @@ def mask_pages(mask: ImageFile, path: Path, photograph: ImageFile | None = None)
 
 
 def cropped(image: ImageFile, box: tuple[int, int, int, int], *, factor: int = 1) -> ImageFile:
-    """Return a part of an image; a reference is larger than what it belongs to by `factor`.
+    """Return a part of an image; a reference is larger than its observation by `factor`.
 
-    Coordinates in FITS headers and the other parts of such files belong to the whole image and are left out.
+    Coordinates in FITS headers and further extensions belong to the whole image and are left out.
     """
     x, y, width, height = (factor * number for number in box)
     rows, columns = image.pages.shape[1:3]

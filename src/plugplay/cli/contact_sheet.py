@@ -26,7 +26,7 @@ __all__ = ["kernel_words", "write_contact_sheet"]
 # Side of the part that is tried if the user does not choose one.
 SIDE = 256
 STRENGTHS = (0.5, 1.0, 2.0)
-# What is tried if nothing is known about the blur.
+# The kernels that are tried if none is given.
 FAMILY = ("gaussian:1", "gaussian:2", "disk:2", "disk:4", "motion:9,0", "motion:9,45", "motion:9,90", "motion:9,135")
 
 
@@ -61,7 +61,7 @@ def kernel_words(kernel: str | None) -> tuple[str, ...]:
 def write_contact_sheet(
     common: ImageCommon, path: Path, kernel: str | None, *, boundary: str, mask: Path | None
 ) -> None:
-    """Restore a part of one image in many ways, and draw them with the words to type."""
+    """Restore a part of one image with several settings, and draw the results with the options to type."""
     from plugplay.cli.planning import Settings
     from plugplay.cli.plotting import save_report
 

@@ -1,4 +1,4 @@
-"""``plugplay demo``: blur and noise an image on the spot, and give it back."""
+"""``plugplay demo``: degrade a photograph and restore it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to images: the verbs behind ``denoise``, ``deblur``, ``inpaint`` and ``upscale``."""
+"""The verbs behind ``denoise``, ``deblur``, ``inpaint`` and ``upscale``: models, inputs and options of each command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Deblur", "Denoise", "Inpaint", "Upscale"]
 
 @dataclass(frozen=True)
 class Denoise:
-    """Noise is all that happened to the image."""
+    """Noise was added to the image."""
 
     name: str = "denoise"
     optical: bool = False
@@ -54,14 +54,14 @@ class Denoise:
 
 @dataclass(frozen=True)
 class Deblur:
-    """A known blur happened to the image.
+    """The image was blurred by a known kernel.
 
     Attributes
     ----------
     kernel : str
-        What the user typed.
+        The kernel as the user typed it.
     taps : array
-        What it means.
+        The kernel as an array.
     boundary : str
         What lies beyond the frame.
     mask : Path, optional
@@ -166,7 +166,7 @@ class Upscale:
 
     @property
     def optical(self) -> bool:
-        """Whether it happened to light: a library shrinks the numbers of a file, while a lens blurs light."""
+        """Whether the degradation acted on light, as that of a lens, and not on stored values, as that of a library."""
         return self.taps is not None
 
     def files(self) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""What is to be done: which files are restored, where the results go, and which files go along with them."""
+"""Jobs: which files are restored, where the results go, and which masks and references belong to them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Job:
     Attributes
     ----------
     source, target : Path or None
-        What is read and what is written; None is standard input and standard output.
+        The input and output files; None is standard input and standard output.
     relative : Path
-        The name of the source within the folder that was given, by which masks and references are found.
+        The path of the source within the given folder, by which masks and references are found.
     number, count : int
-        Its place among all jobs.
+        Number of this job, and of all jobs.
     """
 
     source: Path | None
@@ -40,17 +40,17 @@ class Job:
 
     @property
     def label(self) -> str:
-        """How progress calls it."""
+        """Name for progress displays."""
         return str(self.relative) if self.count == 1 else f"[{self.number}/{self.count}] {self.relative}"
 
     @property
     def source_name(self) -> str:
-        """The name of what is read."""
+        """Name of the source."""
         return "standard input" if self.source is None else str(self.source)
 
     @property
     def target_name(self) -> str:
-        """The name of what is written."""
+        """Name of the target."""
         return "standard output" if self.target is None else str(self.target)
 
 

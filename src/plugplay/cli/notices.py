@@ -1,4 +1,4 @@
-"""What is noticed while a job is done: shown when it arises, one line each, and kept."""
+"""Warnings about a job: shown as single lines when they arise, and kept."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Notices:
     Parameters
     ----------
     job : Job
-        What they are about.
+        The job that they are about.
     silent : bool
-        Whether they are only kept: a worker's terminal is not the user's.
+        Whether they are only kept, as in a worker process.
     """
 
     def __init__(self, job: Job, *, silent: bool = False) -> None:
@@ -49,7 +49,7 @@ class Notices:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What was noticed so far."""
+        """The warnings so far."""
         return tuple(self._texts.values())
 
     def add(self, text: str, *, doubtful: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What became of a file, in figures and words only: no arrays, so that any number of outcomes can be kept."""
+"""Outcomes of jobs: figures and texts without arrays, so that any number of them can be kept."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class PageFigures:
     result : str
         Name of the status; FINISHED for a single denoising, which has nothing to converge.
     advice : str
-        What the status says.
+        The advice of the status.
     iterations : int
-        How many there were.
+        Number of iterations.
     seconds : float
-        How long they took.
+        Duration.
     parameters : dict
-        What was used, as plain values.
+        All parameters, as plain values.
     warnings : tuple of str
-        What was noticed.
+        Warnings of the run.
     doubtful : bool
-        Whether the result is not to be called good.
+        Whether the result is doubtful.
     quality : dict
         PSNR and SSIM, and the range they are for, if there is a reference.
     """
@@ -53,35 +53,35 @@ class PageFigures:
 
     @property
     def chosen(self) -> list[str]:
-        """Names of the parameters that were chosen; of a description of noise, what it left open was estimated."""
+        """Names of the automatic parameters; of noise with unknown values, those were estimated."""
         used = self.parameters
         return [key for key in used if key in used["chosen"] or (key == "noise" and isinstance(used[key], dict))]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file.
+    """The outcome of one file.
 
     Attributes
     ----------
     job : Job
-        What was to be done.
+        The job.
     status : {"restored", "skipped", "failed"}
         What was done.
     error : str, optional
         Why it failed.
     seconds : float
-        How long it took.
+        Duration.
     warnings : tuple of str
-        Everything that was noticed, in the order in which it was.
+        All warnings, in order.
     doubtful : bool
-        Whether the result is not to be called good.
+        Whether the result is doubtful.
     shape, dtype, data_range, channels, resumed
-        What was written, and after which iteration an interrupted restoration went on.
+        Properties of the result, and the iteration after which an interrupted restoration was resumed.
     pages : tuple of PageFigures
         One for each page.
     silent : bool
-        Whether it was done by a worker, so that its warnings have not been shown.
+        Whether a worker did it, so that its warnings have not been shown yet.
     """
 
     job: Job
@@ -107,7 +107,7 @@ def failure(job: Job, error: str) -> str:
 
 
 def page_figures(page: Page, result: Result, *, verb: str) -> PageFigures:
-    """Take down the figures of a page."""
+    """Collect the figures of a page."""
     status, used = result.status.name, result.parameters
     # A single call of the denoiser, as of photons, has nothing that could converge.
     single_step = used.max_iter == 1 and (verb == "denoise" or "max_iter" in used.chosen)

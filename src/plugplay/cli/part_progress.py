@@ -1,4 +1,4 @@
-"""How far an image that is restored in parts has come: a bar on a terminal, lines elsewhere."""
+"""Progress of an image that is restored in parts: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class PartProgress:
     Parameters
     ----------
     label : str
-        What they are parts of.
+        Name of the image.
     quiet : bool
         Whether nothing is shown.
     parts : str
-        What they are called.
+        What the parts are called.
     first : str
-        What is done before the first.
+        What is done before the first part.
     """
 
     def __init__(self, label: str, *, quiet: bool, parts: str = "parts", first: str = "choosing parameters") -> None:
@@ -49,7 +49,7 @@ class PartProgress:
             self._bar.stop()
 
     def update(self, done: int, count: int) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         from plugplay.cli.progress_display import PAUSE, duration
         from plugplay.cli.terminal import err
 

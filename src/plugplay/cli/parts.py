@@ -1,4 +1,4 @@
-"""Images that are larger than memory, on the command line: restored in parts."""
+"""Restore images that are larger than memory in parts."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _ANY = np.ones((8, 8), bool)
 
 @dataclass(frozen=True)
 class PartsTask:
-    """Restores Zarr stores, and files that ask for more than ``--memory``, in parts.
+    """Restores Zarr stores, and files that need more than ``--memory``, in parts.
 
     Attributes
     ----------
     task : Task
-        What all jobs have in common.
+        The settings that all jobs share.
     crew : Executor
-        Who restores the parts.
+        The executor that restores the parts.
     memory : int, optional
-        Bytes that they may take together.
+        Bytes that parts restored at the same time may take together.
     """
 
     task: Task
@@ -85,7 +85,7 @@ class PartsTask:
             return False
 
     def __call__(self, job: Job) -> Outcome:
-        """Restore an image in parts; whatever goes wrong concerns this one only."""
+        """Restore an image in parts; an error fails this job only."""
         from plugplay.scale import LostSchedulerError
 
         notices = Notices(job)
@@ -100,7 +100,7 @@ class PartsTask:
             return Outcome(job, "failed", error=one_line(error), warnings=notices.texts)
 
     def rehearse(self, job: Job) -> str:
-        """Say what would be done, in how many tiles, with how much memory and in what time."""
+        """Describe what would be done: the number of tiles, the memory and the time."""
         from plugplay.cli.progress_display import duration
         from plugplay.scale.executors import room_for
 
@@ -156,7 +156,7 @@ class PartsTask:
         )
 
     def _parts(self, job: Job) -> tuple[Parts, tuple[str, ...]]:
-        """Decide everything about a job; say what a user should know about its file."""
+        """Prepare a job, and return warnings about its file."""
         from plugplay.cli.sources import Page
         from plugplay.scale.stores import opened
         from plugplay.scale.whole import Parts

@@ -37,7 +37,7 @@ class PhotonSource:
     integers : bool
         Whether the result is stored in 16 bits rather than as floats.
     doubts, notes : tuple of str
-        What is questionable, and what else is worth a line.
+        Warnings, and other notes.
     recount : callable
         ``(start, frames) -> PhotonCounts``, for a window.
     windows : tuple of (int, int), optional
@@ -64,12 +64,12 @@ class PhotonSource:
 
     @property
     def count(self) -> int:
-        """How many images there are."""
+        """Number of images."""
         return 1 if self.windows is None else len(self.windows)
 
     @property
     def pixels(self) -> int:
-        """How many pixels the image has."""
+        """Number of pixels of an image."""
         return int(self.counts.ones.size)
 
     def page(self, number: int) -> Page:

@@ -1,4 +1,4 @@
-"""What happened to images that were counted, photon by photon: the verb behind ``photon``."""
+"""The verb behind ``photon``: images from single-photon sensors."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Sensor:
-    """What the sensor does: see `plugplay.models.SinglePhoton`.
+    """Properties of the sensor: see `plugplay.models.SinglePhoton`.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class _Recount:
 
 @dataclass(frozen=True)
 class Photon:
-    """The image was counted, photon by photon.
+    """The image was recorded by a single-photon sensor.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Photon:
     cut : Cut
         Which frames are used.
     sensor : Sensor
-        What the sensor does.
+        Properties of the sensor.
     mask : Path, optional
         White where a jot works; a file or a folder.
     defects : bool
@@ -143,7 +143,7 @@ class Photon:
 
     @property
     def makes_video(self) -> bool:
-        """Whether there are several images, which are independent of each other."""
+        """Whether the result is a video of independent images."""
         return self.cut.window is not None
 
     def files(self) -> dict[str, Path]:
@@ -163,7 +163,7 @@ class Photon:
         }
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
-        """Count the ones of a cube, and find out about its exposure."""
+        """Count the ones of a cube, and estimate its exposure."""
         from plugplay import io
         from plugplay.cli.companions import mask_pages
         from plugplay.cli.photon_source import PhotonSource

@@ -1,4 +1,4 @@
-"""From options to plans: what each command is about, and the settings that all of them share."""
+"""From options to plans: the protocol of a command's verb, and the settings that all commands share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Settings", "Verb"]
 
 
 class Verb(Protocol):
-    """What a command is about: how its sources are read, and what happened to the image."""
+    """What is specific to a command: how its sources are read, and the model of its images."""
 
     @property
     def name(self) -> str:
@@ -59,11 +59,11 @@ class Settings:
     Attributes
     ----------
     linear : {"auto", "on", "off"}
-        Whether the numbers of a file are turned into light.
+        Whether the values of a file are decoded to light.
     crop : (int, int, int, int), optional
         x, y, width and height of the part that is restored.
     limit : int, optional
-        Bytes that a file may ask for.
+        Bytes that the pixels of a file may take.
     reference : Path, optional
         The true image, or a folder of them.
     """
@@ -89,7 +89,7 @@ class Settings:
 
     @classmethod
     def of(cls, common: Common) -> Settings:
-        """Read the options; mistakes are found here, before anything is done."""
+        """Read the options; errors are found here, before anything is done."""
         from plugplay import denoisers
 
         if common.denoiser not in denoisers.available():
@@ -137,7 +137,7 @@ class Settings:
         return {**decide, "noise": repr(self.noise)}
 
     def plan(self, page: Page, model: Model) -> Plan:
-        """Return the plan for a page: the file's own numbers go to the function that Python users call."""
+        """Return the plan for a page; the file's own values are passed to `plugplay.prepare`."""
         import plugplay as pp
 
         return pp.prepare(
@@ -152,7 +152,7 @@ class Settings:
         )
 
     def arguments(self, dtype: np.dtype[Any]) -> dict[str, Any]:
-        """Return what `plugplay.prepare` is told about every page whose pixels have this type."""
+        """Return the arguments of `plugplay.prepare` for every page whose pixels have this type."""
         return {
             "denoiser": self._denoiser,
             "noise": self._noise(dtype),

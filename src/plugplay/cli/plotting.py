@@ -1,4 +1,4 @@
-"""Images that report: before and after with the course of a run, and sheets of trials."""
+"""Reports as images: before and after with the convergence of a run, and contact sheets."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def write_plot(path: Path, source: Source, image: ImageFile, history: History, p
 
 
 def save_report(path: Path, figure: Figure) -> None:
-    """Write a figure as a PNG file that says of itself that it is no image to restore."""
+    """Write a figure as a PNG file, marked as a report so that it is not taken for an input."""
     from plugplay.io import atomic
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Progress of a restoration: a bar on a terminal, plain lines elsewhere, and how long it will still take."""
+"""Progress of a restoration: a bar on a terminal, plain lines elsewhere, and the time left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["PAUSE", "Display", "bar", "duration", "shown"]
 
 # Seconds between plain lines, so that a log stays readable.
 PAUSE = 2.0
-# The first iterations tell little about the rest.
+# The first iterations say little about the duration of the rest.
 MIN_ITERATIONS = 3
 # Fewer pixels are not counted in millions.
 MIN_MEGAPIXELS = 100_000
@@ -33,13 +33,13 @@ class Display:
     Parameters
     ----------
     label : str
-        What is restored.
+        Name of the image.
     parameters : Parameters
-        What it is restored with.
+        Parameters of the restoration.
     pixels : int
         Pixels of the result.
     first : int
-        How many iterations an earlier run has done.
+        Number of iterations that an earlier run has done.
     quiet : bool
         Whether nothing is shown.
     """
@@ -76,7 +76,7 @@ class Display:
             self._bar.stop()
 
     def share(self, done: float) -> None:
-        """Show how much of a denoiser's call, or of the search for lambda, is done."""
+        """Show the share of the current call of the denoiser, or of the search for lambda, that is done."""
         if self._quiet:
             return
         percent = f"{100 * done:.0f} %"
@@ -88,7 +88,7 @@ class Display:
             self._show(f"{self._iteration(self._done + 1)}, {percent} of it{self._left_now()}")
 
     def update(self, state: State) -> None:
-        """Show where the restoration stands after an iteration."""
+        """Show the progress after an iteration."""
         self._again = self._again or state.iteration <= self._done
         self._done = state.iteration
         if self._quiet:
@@ -105,12 +105,12 @@ class Display:
         self._show(figures, share=spent / (spent + left) if spent + left > 0 else 1.0)
 
     def _iteration(self, number: int) -> str:
-        # What a run shows about the noise may call for another, which nobody can foresee.
+        # Whether the run will be repeated with another noise level cannot be predicted.
         again = "repeated with other noise, " if self._again else ""
         return f"{again}iteration {number}" + (" at half resolution" if self._level else "")
 
     def _left_within(self, done: float) -> str:
-        """Say how long the only call of a denoiser will still take, once it has been at work for a while."""
+        """Return the time left of a denoiser's only call, once it has run for a while."""
         spent = time.monotonic() - self._began
         if not self._single or done <= 0 or spent < PAUSE:
             return ""
@@ -133,7 +133,7 @@ class Display:
 
 
 def bar() -> Progress:
-    """Return a bar on standard error that goes away when it is stopped."""
+    """Return a bar on standard error that is cleared when it is stopped."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -142,19 +142,19 @@ def bar() -> Progress:
         BarColumn(),
         TextColumn("{task.fields[figures]}", markup=False),
         console=Console(stderr=True),
-        transient=True,  # what stays on the screen is the result
+        transient=True,  # only results stay on the screen
     )
 
 
 def shown(label: str) -> str:
-    """Return a label as the terminal can show it."""
+    """Return a label that the terminal can display."""
     from plugplay.io import printable
 
     return printable(label, encoding=sys.stderr.encoding or "utf-8")
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a duration in words.
 
     Examples
     --------

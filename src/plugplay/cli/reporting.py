@@ -1,4 +1,4 @@
-"""What the restoring commands tell: lines for people, JSON for machines."""
+"""Reports of the restoring commands: lines for people, JSON for machines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ENDED = {
 
 
 class Reporter:
-    """Tells what became of files, and counts.
+    """Reports the outcomes of files, and counts them.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ class Reporter:
 
     @property
     def failed(self) -> int:
-        """How many files failed."""
+        """Number of files that failed."""
         return self._counts["failed"]
 
     @property
     def finished(self) -> int:
-        """How many files are done, now or earlier."""
+        """Number of files that are done, now or earlier."""
         return self._counts["restored"] + self._counts["skipped"]
 
     def show(self, outcome: Outcome) -> None:
-        """Tell what became of a file."""
+        """Report the outcome of a file."""
         self._counts[outcome.status] += 1
         self.doubtful += outcome.doubtful
         if outcome.error is not None:
@@ -70,7 +70,7 @@ class Reporter:
                 self._tell(line)
 
     def summary(self) -> None:
-        """Tell how many files were restored, and which were not."""
+        """Report how many files were restored, and which were not."""
         counts = [f"{self._counts[status]} {status}" for status in ("restored", "skipped", "failed")]
         if self.doubtful:
             counts.append(f"{self.doubtful} doubtful")
@@ -111,7 +111,7 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
 
 
 def _ended(pages: Sequence[PageFigures]) -> str:
-    """Say how the pages ended, in a few words for all of them."""
+    """Summarise the statuses of all pages in a few words."""
     if _is_single(pages):
         return "denoised"
     ends = Counter(_ENDED.get(page.result, page.result.lower()) for page in pages)
@@ -128,7 +128,7 @@ def _everything(page: PageFigures) -> list[str]:
 
 
 def _is_single(pages: Sequence[PageFigures]) -> bool:
-    """Tell whether all that was done is one call of the denoiser, whatever came of it."""
+    """Tell whether the restoration was a single call of the denoiser."""
     return all(
         page.iterations == 1
         and (page.result == "FINISHED" or (page.parameters["max_iter"] == 1 and "max_iter" in page.chosen))

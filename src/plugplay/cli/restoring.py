@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Restoration", "finish", "follows"]
 
-# A run leaves objects behind that refer to each other, and with them its arrays, which wait for the garbage collector.
-# It counts objects, not bytes: pages with more pixels than this are worth a call.
+# A run leaves reference cycles behind, whose arrays are freed by the garbage collector only. It counts objects, not
+# bytes, so it is called after pages with more pixels than this.
 COLLECTED = 2**16
 
 
@@ -36,28 +36,28 @@ class Restoration:
     Parameters
     ----------
     source : Source
-        What was read.
+        The pages.
     job : Job
-        What is done.
+        The job.
     verb, settings
-        What happened to the image, and how it is restored.
+        The model of the image, and how it is restored.
     recipe : str
-        The digest of what decides about the result.
+        The digest of everything that determines the result.
     notices : Notices
-        Where warnings go.
+        Collects warnings.
     quiet : bool
         Whether no progress is shown.
     crew : Executor, optional
-        Who restores the pages, several at a time; by default they are restored here, one after another.
+        An executor that restores several pages at a time; by default they are restored here, one after another.
     bytes_each : int
         The memory that a page takes then.
 
     Attributes
     ----------
     figures : list of PageFigures
-        Those of the pages that are done. Their arrays are not kept.
+        Figures of the pages that are done. Their arrays are not kept.
     first : (History, Parameters), optional
-        The course of the first page, for the report.
+        History and parameters of the first page, for the report.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Restoration:
 def follows(parameters: Parameters, state: State) -> bool:
     """Tell whether a state was reached with the lambda of these parameters, which is sigma² rho.
 
-    If the data contradict the assumed noise, a run begins anew with another lambda. Only states before that lead to the
+    If the data contradict the assumed noise, a run is repeated with another lambda. Only states before that lead to the
     same result again.
     """
     (low, high), (black, white) = parameters.data_range or (0, 1), parameters.working_range or (0, 1)
@@ -156,7 +156,7 @@ def follows(parameters: Parameters, state: State) -> bool:
 
 
 def finish(plan: Plan, display: Display, checkpoint: Checkpoint) -> Result:
-    """Run a plan to its end, or keep what an interruption would lose."""
+    """Run a plan to its end; save a checkpoint if it is interrupted."""
     states = plan.iterate(progress=display.share)
     state: State | None = None
     try:

@@ -1,4 +1,4 @@
-"""``plugplay serve``: the page."""
+"""``plugplay serve``: the local web page."""
 
 from __future__ import annotations
 

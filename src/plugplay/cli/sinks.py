@@ -1,4 +1,4 @@
-"""Sinks: where a result goes, in which depth, and what is remembered about it."""
+"""Sinks: where results are written, in which depth, and their entries in the manifest."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Sink:
     depth : Depth
         Depth of the written pixels.
     suffix : str, optional
-        Format of what goes to standard output.
+        Format of standard output.
     manifests : dict
-        The manifests of the folders that have been written to, which know what has been read of them.
+        The manifests of the folders that have been written to.
     """
 
     depth: Depth = Depth.SAME
@@ -42,11 +42,11 @@ class Sink:
 
     @property
     def dtype(self) -> str | None:
-        """The type of the written pixels; None if it is that of the source."""
+        """Type of the written pixels; None if it is that of the source."""
         return _DTYPES.get(self.depth)
 
     def find(self, job: Job, recipe: str) -> Finding:
-        """Tell what is known about the file that a job would write."""
+        """Return what the manifest knows about the file that a job would write."""
         from plugplay.io.manifest import Finding
 
         return Finding.ABSENT if job.target is None else self._manifest(job.target).find(job.target.name, recipe)

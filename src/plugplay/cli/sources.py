@@ -1,4 +1,4 @@
-"""Sources: what is read for one job, handed out page by page."""
+"""Sources: the input of one job, page by page."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["ImageSource", "Page", "Source", "local_copy", "read_image"]
 
 
-# The word that stands for the flags which a FITS file has for its own pixels.
+# The name of the mask that stands for the data-quality flags of a FITS file.
 OWN_FLAGS = "dq"
 
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """One image to restore, as the file has it.
+    """One image to restore, as stored in the file.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Page:
     transfer : str
         The curve between light, which is restored, and the pixels.
     noise_floor : float
-        The noise is hardly below this level.
+        Lower limit of the estimated noise.
     """
 
     pixels: NDArray[Any]
@@ -59,7 +59,7 @@ class Page:
 
 
 class Source(Protocol):
-    """What the rest needs to know about what was read."""
+    """The protocol of sources."""
 
     @property
     def count(self) -> int:
@@ -113,7 +113,7 @@ class ImageSource:
     reference : ImageFile, optional
         The true image.
     factor : int
-        By how much the result is larger.
+        The factor by which the result is larger.
     offset : float, optional
         Where pixel 0 lies in the enlarged image: see ``ImageFile.restored``.
     doubts : tuple of str
@@ -170,7 +170,7 @@ class ImageSource:
         if dtype == "f4" and kept.pixels.dtype.kind != "f" and is_measured(kept):
             floats = "always"
         elif dtype is not None and kept.pixels.dtype.kind != "f":
-            # Before the pages are stored: from 8 to 16 bits there is something to gain.
+            # Before the pages are stored, because 16 bits keep more of the result than 8.
             kept = kept.converted(dtype)
         return kept.restored(images, factor=self.factor, offset=self.offset, floats=floats)
 
@@ -199,7 +199,7 @@ def read_image(
     from plugplay.arrays.scale import nominal_range
 
     image = io.read(path, limit=limit)
-    # What numbers mean is decided in one place, for files as for arrays.
+    # The range of values is decided in one place, for files as for arrays.
     image = replace(image, data_range=nominal_range(image.pixels.dtype, data_range))
     image, whole = image if crop is None else cropped(image, crop), image
     pages = image.pages.shape[0]
@@ -228,7 +228,7 @@ def read_image(
 
 @contextmanager
 def local_copy(job: Job) -> Iterator[Path]:
-    """Give the path of what is to be read; standard input is copied into a file first."""
+    """Return the path of the input; standard input is copied into a file first."""
     if job.source is not None:
         yield job.source
         return

@@ -1,4 +1,4 @@
-"""No file that is read, and no result, may be overwritten by anything else: looked at before anything is done."""
+"""Check before anything is done that no input and no result would be overwritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_targets"]
 
 
 def check_targets(targets: Iterable[tuple[str, Path]], sources: Iterable[tuple[str, Path]]) -> None:
-    """Refuse targets that are a source or another target, through links and whatever the case of their letters.
+    """Refuse targets that are a source or another target; links are followed, and case is ignored.
 
     A source may be a folder, if it is a Zarr store: nothing may be written into it.
 

@@ -1,9 +1,9 @@
-"""What is decided once for a whole image, from samples of it, so that all tiles are restored alike.
+"""Parameters that all tiles of an image share, chosen from samples of it.
 
-Noise, lambda, schedule, black and white, a better kernel, and the number of iterations: each tile by itself would
-choose a little differently, and seams would show. Patches from all over the image stand for it. What is denoised in one
-step takes its noise from all patches at once. Where there is a loop, each patch is restored, and the one with the
-median lambda speaks for all. The slowest patch tells how many iterations there are.
+Noise, lambda, schedule, black and white, a better kernel, and the number of iterations are chosen once: if each tile
+chose its own, seams would show. The samples are patches from all over the image. For a single denoising step, the noise
+is estimated from all patches at once. For a loop, each patch is restored, the patch with the median lambda determines
+the parameters, and the slowest patch the number of iterations.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Choices", "ModelFor", "choose_globally", "patches_of"]
 
-# A grid of so many patches along each axis, of at most so many pixels each.
+# Number of patches along each axis, and their largest side in pixels.
 PATCHES, SIDE = 3, 320
-# Patches that are restored on trial where there is a loop: the corners of that grid, and its middle.
+# Patches that are restored on trial if there is a loop: the corners of that grid, and its middle.
 TRIED = (0, 2, 4, 6, 8)
-# What was chosen for runs that begin from the result on a coarser grid, and only suits them.
+# Options that only suit runs that begin on a coarse grid.
 _FOLLOWS_COARSE = ("pace", "lam", "schedule", "max_iter", "tol")
 
 
@@ -50,16 +50,16 @@ class ModelFor(Protocol):
 
 @dataclass(frozen=True)
 class Choices:
-    """What all tiles share.
+    """Parameters that all tiles share.
 
     Attributes
     ----------
     parameters : Parameters
-        What was chosen, as in a `Result`.
+        The parameters, as in a `Result`.
     options : dict
-        What `plugplay.prepare` is told for each tile.
+        Arguments of `plugplay.prepare` for each tile.
     warnings : tuple of str
-        What was noticed.
+        Warnings.
     """
 
     parameters: Parameters
@@ -72,7 +72,7 @@ class Choices:
         """Return the plan for a part of the image."""
         options = self.options
         if observed is not None and options.get("pace") is not None:
-            # Pixels are missing here, though not in the patches: such a part has no coarser grid to begin on.
+            # Pixels are missing here but not in the patches: such a part cannot begin on a coarse grid.
             options = {name: value for name, value in options.items() if name not in _FOLLOWS_COARSE}
         return prepare(pixels, model_for(observed), workers=workers, **options)
 
@@ -84,7 +84,7 @@ class Choices:
         prepare(image, Denoising(), denoiser=self.options["denoiser"], noise=0.1, channel_axis=axis, workers=1).run()
 
     def finished(self, result: Result) -> Result:
-        """Return a tile's result with the status that it deserves: it ran as long as it should."""
+        """Return a tile's result with its status corrected, since the number of iterations was given."""
         return replace(result, status=Status.FINISHED) if result.status is Status.MAX_ITERATIONS else result
 
 
@@ -113,7 +113,7 @@ def choose_globally(
     pages: int = 1,
     workers: int | None = None,
 ) -> Choices:
-    """Decide for a whole image, or for all pages of a stack.
+    """Choose the parameters for a whole image, or for all pages of a stack.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def choose_globally(
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip
-    # Where patches meet in the mosaic, no kernel fits: what is behind a blur is judged by patches.
+    # The mosaic of patches does not follow a blur across its seams, so deblurring is judged patch by patch.
     plans = [
         prepare(pixels, model_for(observed), workers=workers, **shared)
         for pixels, observed in patches
@@ -165,7 +165,7 @@ def choose_globally(
         plan = sorted(plans, key=_lam)[(len(plans) - 1) // 2]
         chosen, told = plan.parameters, plan.warnings
     results = [result for _, result in runs]
-    # Where all patches together are at rest, the slowest is not yet, and a whole image has more of its kind.
+    # The slowest patch counts, because a whole image has more of its kind.
     iterations, before = max(len(result.history.at_level(0)) for result in results), _coarse_iterations(results)
     used = replace(chosen, max_iter=iterations)
     fixed = {
@@ -209,7 +209,7 @@ def _coarse_iterations(results: list[Result]) -> int:
     longest = max(map(len, histories))
     delta = np.zeros(longest)
     for name in ("dx", "dv", "du"):
-        # A patch that has come to rest stays there.
+        # A patch that has converged stays so.
         moves = [np.pad(getattr(history, name), (0, longest - len(history)), mode="edge") for history in histories]
         delta += np.sqrt(np.mean(np.square(moves), axis=0))
     # None ends sooner than the rules plan for it.

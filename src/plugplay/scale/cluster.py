@@ -1,8 +1,8 @@
-"""Dask: a cluster of this machine, or a scheduler that runs somewhere.
+"""Dask: a cluster on this machine, or a running scheduler.
 
-Each worker does one task at a time, with as many threads as the cluster gave it. A scheduler that runs begins a task
-anew if its worker dies, as often as it was told to (``distributed.scheduler.allowed-failures``); one that is started
-here gives it back at once.
+Each worker does one task at a time, with as many threads as the cluster gave it. A running scheduler restarts a task
+if its worker dies, as often as it is configured to (``distributed.scheduler.allowed-failures``); one that is started
+here reports the failure at once.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Dask"]
 
-# Seconds in which a scheduler has to answer.
+# Seconds within which a scheduler has to answer.
 PATIENCE = 10.0
 _GONE = "the Dask scheduler went away; what is finished is kept: start it again, and rerun to resume"
-# Packages whose versions decide about pixels, or about whether tasks can be read.
+# Packages whose versions affect pixels, or whether tasks can be unpickled.
 _MATTERS = ("python", "dask", "distributed", "cloudpickle", "numpy", "plugplay")
 
 
@@ -43,7 +43,7 @@ class Dask(Executor):
     Attributes
     ----------
     client : distributed.Client, optional
-        A client of yours, which stays open.
+        An existing client, which stays open.
     address : str, optional
         A scheduler, such as ``"tcp://host:8786"``. Without either, a cluster is started on this machine.
     count : int, optional
@@ -115,7 +115,7 @@ def _count_at(address: str) -> int:
 def _client_of(address: str) -> Any:
     """Connect to a scheduler, or raise within a bounded time.
 
-    Dask waits for ever for whoever accepts a connection and then says nothing, so it waits in a thread of its own.
+    Dask waits forever for a server that accepts a connection and then sends nothing, so it is called in a thread.
     """
     from distributed import Client
 
@@ -145,7 +145,7 @@ class _DaskCrew:
         from distributed import as_completed
 
         self._client, self._threads = client, threads
-        # Sent with every task: what is scattered is lost with the worker that holds it.
+        # Sent with every task: scattered data are lost with the worker that holds them.
         self._call = _Call(tasks.function, tasks.warm, str(Path.cwd()))
         self._futures: dict[Any, int] = {}
         self._completed = as_completed([], loop=client.loop)
@@ -227,7 +227,7 @@ def _in_folder(folder: str) -> Iterator[None]:
 
 
 def check_versions(client: Any) -> None:
-    """Refuse a cluster without workers, or with other versions than here of what decides about pixels."""
+    """Refuse a cluster without workers, or with other versions of packages that affect pixels."""
     try:
         if not _workers(client):
             client.wait_for_workers(1, timeout=PATIENCE)
@@ -281,7 +281,7 @@ def _closing(client: Any) -> Iterator[Any]:
 
 @contextmanager
 def _quiet_logs() -> Iterator[None]:
-    """Keep what Dask logs about lost connections off the terminal: the error that follows says it in one line."""
+    """Hide Dask's log messages about lost connections: the error that follows says it in one line."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""Making stores: empty ones that are filled in parts, and TIFF files from them."""
+"""Create stores that are filled in parts, and write TIFF files from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_TIFF = 2**32 - 2**25
 
 
 def restored_layout(layout: Layout, *, factor: int, dtype: str) -> Layout:
-    """Return the layout of a restored image: chunks and shards as in the source, where they are reasonable."""
+    """Return the layout of a restored image, with chunks and shards as in the source if they are reasonable."""
     place = len(layout.stack)
     shape = tuple(n * factor if place <= axis < place + 2 else n for axis, n in enumerate(layout.shape))
     chunk, shard = layout.chunk, layout.shard
@@ -36,7 +36,7 @@ def restored_layout(layout: Layout, *, factor: int, dtype: str) -> Layout:
 
 
 def created(path: Path, layout: Layout) -> Store:
-    """Make an empty Zarr array or NPY file, by the ending of its name; one that is there already is taken up."""
+    """Create an empty Zarr array or NPY file, by its suffix; an existing one is opened."""
     try:
         if path.suffix == ".npy":
             if not path.exists():

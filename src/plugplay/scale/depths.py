@@ -1,4 +1,4 @@
-"""In which depth parts are stored: that of the source, or floats, and what integers lose of them."""
+"""The depth in which parts are stored: that of the source, or floats; and what integers lose."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Depth:
         parameters: Parameters,
         data_range: tuple[float, float] | None,
     ) -> Depth:
-        """Decide; `data_range` is what the user gave, and `parameters` are those of the whole image."""
+        """Choose the depth; `data_range` was given by the user, `parameters` are those of the whole image."""
         dtype = np.dtype(layout.dtype)
         fills_range = parameters.working_range == parameters.data_range
         measured = layout.transfer == "linear" or not (layout.colour or fills_range)
@@ -76,7 +76,7 @@ class Depth:
         return stored_as(light, self.data_range, dtype)
 
     def lost(self, image: NDArray[Any], pixels: NDArray[Any]) -> tuple[str, ...]:
-        """Say what integers lose of a restored part, and of the pixels that it is from."""
+        """Describe what integers lose of a restored part."""
         if self.source != self.made or pixels.dtype.kind not in "iu" or not self.measured:
             return ()
         integers = Integers.of(pixels.dtype, self.data_range, fills_range=self.fills_range).losing(image, pixels)

@@ -1,8 +1,8 @@
-"""Executors: who does independent tasks, and what becomes of those that end their workers.
+"""Executors, which do independent tasks in this process, in others or on a cluster.
 
 A task is a function and an item. The function is called as ``function(item, threads)``, where `threads` is the number
 of threads it may use, so that workers side by side do not ask for more cores than there are. Its result must not depend
-on that number; then every executor gives the same bits.
+on that number, so that all executors give bit-identical results.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ __all__ = ["WAIT", "Adaptive", "Ended", "Executor", "LostSchedulerError", "Seria
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
-# Tasks with fewer bytes than this do not keep several threads busy: they run side by side, one thread each.
+# Tasks with fewer bytes than this cannot use several threads: they run in parallel, one thread each.
 SMALL = 2**29
-# Fewer small tasks than this are done before worker processes have imported what they need.
+# Fewer small tasks than this are done faster than worker processes start.
 MIN_SMALL = 8
 
 
-# What `items` may yield in the place of an item: others have to end before there is one.
+# `items` may yield this instead of an item if other tasks have to end first.
 WAIT: Final = object()
 
 
 class LostSchedulerError(RuntimeError):
-    """The scheduler of a cluster does not answer, or not any more."""
+    """The scheduler of a cluster does not answer, or is gone."""
 
 
 @dataclass(frozen=True)
 class Ended(Generic[Item, Value]):
-    """A task that has come to its end.
+    """A task that has ended.
 
     Attributes
     ----------
     item : object
-        What was to be done.
+        The item.
     value : object
-        What the function returned; None if there is an error.
+        The return value of the function; None if there is an error.
     error : str, optional
-        Why there is no value: what the function raised, or that its workers were killed.
+        The exception that the function raised, or a message that its workers were killed.
     """
 
     item: Item
@@ -56,7 +56,7 @@ class Ended(Generic[Item, Value]):
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """What is given to an executor at once; attributes as the parameters of `Executor.map`."""
+    """Tasks for an executor; attributes as the parameters of `Executor.map`."""
 
     function: Callable[[Any, int], Any]
     items: Iterable[Any]
@@ -65,12 +65,12 @@ class Tasks:
 
 
 class Executor(ABC):
-    """Whoever does tasks: how many at a time, and `_done`, which does them."""
+    """Base of executors: `slots` says how many tasks run at a time, and `_done` does them."""
 
     @property
     @abstractmethod
     def slots(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that are done at a time."""
 
     @abstractmethod
     def _done(self, tasks: Tasks) -> Iterator[Ended[Any, Any]]:
@@ -91,16 +91,16 @@ class Executor(ABC):
         Parameters
         ----------
         function : callable
-            Called with an item and the number of threads that it may use. It must be picklable, unless it is called
-            here. What it raises ends up in `Ended.error`.
+            Called with an item and the number of threads that it may use. It must be picklable, unless it is called in
+            this process. An exception becomes `Ended.error`.
         items : iterable
-            What is to be done; taken when there is room. `WAIT` among them says that others have to end first.
+            The items, taken when there is room. `WAIT` among them means that other tasks have to end first.
         needs : callable, optional
-            The bytes of memory that an item takes. No more are begun than the executor's ``memory`` allows, but always
-            one.
+            Returns the bytes of memory that an item takes. Tasks are begun only within the executor's ``memory``, but
+            always one.
         warm : callable, optional
-            Called once by each worker before its first task, by one worker of a host at a time: it compiles what the
-            others then find in the cache.
+            Called once by each worker before its first task, by one worker of a host at a time: it compiles code that
+            the others then find in the cache.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Executor(ABC):
 
 @dataclass(frozen=True)
 class Serial(Executor):
-    """Does one task after another, here, each when it is asked for.
+    """Does one task after another in this process, each when it is asked for.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Serial(Executor):
         return 1
 
     def _done(self, tasks: Tasks) -> Iterator[Ended[Any, Any]]:
-        """Do the tasks in their order; one at a time is always allowed, and the first compiles what all need."""
+        """Do the tasks in order."""
         threads = check_workers(self.workers)
         for item in tasks.items:
             if item is WAIT:
@@ -147,7 +147,7 @@ class Serial(Executor):
 
 @dataclass(frozen=True)
 class Adaptive(Executor):
-    """Does small tasks side by side, one thread each, and then the large ones one by one with all threads.
+    """Does small tasks in parallel, one thread each, and then the large ones one by one with all threads.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ def executor(on: str | None, *, workers: int | None = None, memory: int | None =
     on : str, optional
         ``"serial"``; ``"processes"`` or ``"processes:4"`` for worker processes of this machine; ``"dask"`` for a Dask
         cluster on this machine; ``"tcp://host:8786"`` for a Dask scheduler that runs. None and ``"auto"`` choose
-        between one task with all threads and several side by side, by their sizes.
+        between one task with all threads and several in parallel, by their sizes.
     workers : int, optional
         Threads of each task; cores to use in all for ``"auto"``.
     memory : int, optional
@@ -245,7 +245,7 @@ def described(error: BaseException) -> str:
 
 
 def share_of_cores(count: int, threads: int | None) -> int:
-    """Return the threads of each of `count` workers side by side: those given, or its share of the cores."""
+    """Return the threads of each of `count` parallel workers: those given, or its share of the cores."""
     if threads is not None:
         return check_integer(threads, "threads", minimum=1)
     return max(1, check_workers(None) // count)

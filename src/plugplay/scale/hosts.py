@@ -1,4 +1,4 @@
-"""What happens once for each host."""
+"""Locks between the processes of a host."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["one_at_a_time"]
 
-# A process that was stopped, or waits for a busy machine, must not hold up all the others for good.
+# A process that was stopped, or runs on a busy machine, must not block all others for good.
 MAX_WAIT_SECONDS = 60.0
 PAUSE_SECONDS = 0.05
 
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Let one process of this user and host at a time pass, for a minute at most.
+    """Lock out other processes of this user and host, for a minute at most.
 
-    Who has waited longer passes as well, and so does everybody where files cannot be locked: what is done inside is
-    only done more than once then.
+    Processes that have waited longer proceed without the lock, as do all where files cannot be locked; the work inside
+    is then merely done more than once.
     """
     try:
         import fcntl

@@ -1,15 +1,15 @@
-"""An image larger than memory: its tiles are restored, its cores put together, and all of it can be resumed.
+"""Restore an image larger than memory tile by tile, resumably.
 
-Everything that is not finished lies in one hidden folder beside the target, whose name holds a digest of the input, the
-parameters and the code::
+Unfinished work is kept in a hidden folder beside the target, whose name contains a digest of the input, the parameters
+and the code::
 
     .plugplay-parts-<target>-<recipe>/
         parts/000000-000003-000001.npy    a restored tile with its bands, until all cores that need it are written
         output.zarr                       the result; a shard is written by one task
         journal.jsonl                     a line for each tile and each core that is complete
 
-The result gets its name in one step, when it is complete. The same command goes on from there after a kill of anything,
-and never takes up parts of another input, of other parameters or of other code.
+The result gets its name in one step, when it is complete. If anything is killed, the same command resumes from there,
+and never uses parts of another input, of other parameters or of other code.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PartError(RuntimeError):
 
 @dataclass(frozen=True)
 class TileReport:
-    """What became of a tile.
+    """The outcome of a tile.
 
     Attributes
     ----------
@@ -79,14 +79,14 @@ class TileReport:
 
 @dataclass(frozen=True, eq=False)
 class Large:
-    """All that a worker needs to know; calling it does a step.
+    """Everything that a worker needs; calling it does a step.
 
     Attributes
     ----------
     parts : Parts
-        What was decided.
+        The image and its parameters.
     output : Store
-        What is written.
+        The result.
     work : Path
         The hidden folder.
     """
@@ -147,14 +147,14 @@ class Large:
 def restore_parts(
     large: Large, executor: Executor, *, progress: Callable[[int, int], object] | None = None
 ) -> list[TileReport]:
-    """Restore what has not been restored yet; return the reports of all tiles.
+    """Restore all tiles that are not restored yet; return the reports of all tiles.
 
     Parameters
     ----------
     large : Large
-        What is to be done; its work folder and output exist.
+        The work; its folder and its output exist.
     executor : Executor
-        Who does it.
+        The executor.
     progress : callable, optional
         Called with the number of cores that are written, and of all.
 
@@ -199,7 +199,7 @@ class _State:
                 self.cores.add(line["core"])
 
     def steps(self) -> Iterator[Any]:
-        """Yield a step that can be done now, as long as there are any; WAIT if others have to end first."""
+        """Yield steps that can be done now, or WAIT if others have to end first."""
         grid = self.large.parts.grid
         ready: list[tuple[str, Tile]] = []
         tiles = (tile for tile in grid.tiles() if self._is_needed(tile))
@@ -274,7 +274,7 @@ def note(work: Path, line: dict[str, Any]) -> None:
     """Append a line to the journal, in one write, after everything that it speaks of."""
     handle = os.open(work / "journal.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     try:
-        # The line break in front ends a line that a killed process has cut short.
+        # The line break in front ends a line that was cut short when a process was killed.
         os.write(handle, f"\n{json.dumps(line)}\n".encode())
         os.fsync(handle)
     finally:

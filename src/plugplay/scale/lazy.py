@@ -1,8 +1,7 @@
-"""Dask arrays: restored when they are computed, tile by tile.
+"""Lazy restoration of Dask arrays, tile by tile.
 
-The functions have the names and options of those in `plugplay`. What is chosen automatically is chosen at once, from
-samples of the whole image; everything else happens when ``result.image`` is computed or stored, wherever Dask is told
-to do it.
+The functions have the names and options of those in `plugplay`. Automatic parameters are chosen at once, from samples
+of the whole image; everything else happens when ``result.image`` is computed or stored by Dask.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["LazyResult", "deblur", "denoise", "inpaint", "restore", "super_resolve"]
 
 CORE = 1024
-# What `plugplay.prepare` takes and tiles cannot have: arrays that belong to the whole image, and another kind of axes.
+# Options of `plugplay.prepare` that tiles cannot have: arrays that belong to the whole image, and other axes.
 _WHOLE = ("start", "reference", "spatial_ndim", "workers", "scale", "callback")
 
 

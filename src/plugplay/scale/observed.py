@@ -1,4 +1,4 @@
-"""What is read of an image in parts: pixels, and which of them were observed."""
+"""Reading parts of an image and of its mask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Observation", "without_missing"]
 
-# A mask is observed where it is as white as its brightest pixel, less this margin for what compression does to white.
+# A pixel was observed if its mask is as white as the brightest pixel, less this margin for lossy compression.
 WHITE = 0.9
 
 

@@ -1,8 +1,8 @@
 """Worker processes on this machine.
 
-Each worker is a fresh process with a pipe, and does one task at a time, so that it is known which task a worker died
-of. `concurrent.futures` does not tell: there, one death fails everything that runs. Workers end with the process that
-started them, however that ends.
+Each worker is a new process with a pipe and does one task at a time, so that it is known which task killed a worker.
+With `concurrent.futures`, one killed worker fails all running tasks. Workers exit when the process that started them
+ends, for whatever reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["THREAD_VARIABLES", "Processes"]
 
-# Libraries that would each start as many threads as there are cores, in each process.
+# Variables that limit the threads of libraries, which by default use all cores in each process.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -39,7 +39,7 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-# A worker that is told to end saves its checkpoint first; then it is killed.
+# Seconds that a terminated worker has to save its checkpoint before it is killed.
 GRACE = 10.0
 
 
@@ -207,7 +207,7 @@ def _terminate(*_: object) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of the process that started this one, however it comes, and end as well."""
+    """Exit when the process that started this one ends, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

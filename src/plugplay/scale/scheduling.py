@@ -1,4 +1,4 @@
-"""Which task begins when: room in memory, tasks that lost their workers, and their second chance alone."""
+"""Scheduling of tasks: limits on memory, and retries of tasks whose workers were killed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Crew", "Report", "done_by"]
 
-# A task whose workers were killed so many times is given up.
+# A task whose workers were killed this many times is given up.
 MAX_DEATHS = 3
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a crew tells about a task: it has a value, an error, or so many of its workers were killed."""
+    """The report of a crew about a task: its value, its error, or how many of its workers were killed."""
 
     number: int
     value: Any = None
@@ -34,23 +34,23 @@ class Crew(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many tasks it does at a time."""
+        """Number of tasks that it does at a time."""
         ...
 
     def begin(self, number: int, item: Any) -> None:
-        """Hand a task out; called while there are fewer than `slots`."""
+        """Start a task; called while fewer than `slots` are running."""
         ...
 
     def reports(self) -> list[Report]:
-        """Wait until something has happened, and tell."""
+        """Wait for reports."""
         ...
 
 
 def done_by(crew: Crew, tasks: Tasks, *, memory: int | None) -> Iterator[Ended[Any, Any]]:
     """Let a crew do all tasks; yield each as it ends.
 
-    A task whose worker was killed is done once more, alone: if memory ran out, there is more of it then, and if the
-    task itself is to blame, no other suffers.
+    A task whose worker was killed is repeated alone: if it ran out of memory, it then has more, and if the task itself
+    kills workers, no other task is affected.
     """
     waiting = enumerate(tasks.items)
     running: dict[int, tuple[Any, int]] = {}

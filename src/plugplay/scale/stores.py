@@ -1,7 +1,7 @@
 """Images larger than memory, read and written in parts: Zarr, OME-Zarr, TIFF and NPY.
 
-All are seen as pages: ``(*stack, H, W)`` or, with channels last, ``(*stack, H, W, C)``. A store is a record of a path
-that opens itself when it is used, so that it can be sent to workers.
+All have pages: ``(*stack, H, W)`` or, with channels last, ``(*stack, H, W, C)``. A store holds a path and opens it when
+it is used, so that it can be pickled and sent to workers.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ __all__ = ["Layout", "Store", "is_store_name", "is_zarr", "opened"]
 
 # Reading a tile from chunks smaller than this would open thousands of files.
 MIN_CHUNK = 16
-# What is written unless the source says otherwise.
+# Default sizes of chunks and shards.
 CHUNK = 512
 MAX_CHUNK = 4096
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a store holds.
+    """Shape, type and metadata of a store.
 
     Attributes
     ----------
     shape : tuple of int
         All axes.
     dtype : str
-        Of the values.
+        Type of the values.
     colour : bool
         Whether the last axis holds channels.
     chunk : (int, int)
@@ -52,7 +52,7 @@ class Layout:
     axes : tuple of str
         Names of the axes, if the store tells them.
     attributes : dict
-        What goes along with the pixels.
+        Metadata.
     transfer : str
         The curve between light and the pixels: `plugplay.arrays.transfer`.
     icc : bytes, optional
@@ -106,7 +106,7 @@ class Store(Protocol):
 
     @property
     def layout(self) -> Layout:
-        """What it holds."""
+        """Its layout."""
         ...
 
     def read(self, page: int, region: Region) -> NDArray[Any]:
@@ -124,7 +124,7 @@ def is_zarr(path: Path) -> bool:
 
 
 def is_store_name(path: Path) -> bool:
-    """Tell whether a name is that of something that is written in parts."""
+    """Tell whether a file name has a suffix of a format that is written in parts."""
     return path.suffix.lower() in (".zarr", ".npy", ".tif", ".tiff")
 
 
@@ -152,7 +152,7 @@ def opened(path: Path) -> Store:
         raise ImageFileError(f"{name}: {error}") from None
     except ImportError as error:
         raise ImageFileError(f"{name}: {error}; pip install 'plugplay[scale]'") from None
-    except Exception as error:  # damaged stores raise anything
+    except Exception as error:  # damaged stores raise arbitrary exceptions
         raise ImageFileError(f"{name}: damaged or unsupported ({str(error) or type(error).__name__})") from error
     raise ImageFileError(f"{name}: it cannot be read in parts; Zarr, TIFF and NPY can")
 

@@ -1,4 +1,4 @@
-"""Tiles: parts of an image that are restored by themselves and put together again without seams.
+"""Tiles: parts of an image that are restored separately and merged without seams.
 
 The image is cut into **cores**. Each tile is a core with a **halo** around it, so that the core is restored as if the
 rest of the image were there. Across the border between two cores, the results of both are **blended** over a
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIGNMENT", "Grid", "Span", "Tile"]
 
-# Tiles begin at multiples of this, so that the blocks of BM3D, which lie on grids of 2, 3, 4, 5 or 6 pixels, lie where
-# they would in the whole image.
+# Tiles begin at multiples of this, so that the grids of BM3D's blocks, of 2, 3, 4, 5 or 6 pixels, are those of the
+# whole image.
 ALIGNMENT = 60
 
 
@@ -36,7 +36,7 @@ class Span:
     start, stop : int
         The core.
     first, last : int
-        The core with its halo: what is read.
+        The core with its halo, which is read.
     low, high : int
         The core with the bands in which it is blended with its neighbours.
     """
@@ -82,21 +82,21 @@ class Tile:
 
     @property
     def name(self) -> str:
-        """A name that sorts."""
+        """A name that sorts by position."""
         return f"{self.page:06}-{self.row:06}-{self.column:06}"
 
     @property
     def outer(self) -> tuple[slice, slice]:
-        """What is read: the core with its halo."""
+        """The core with its halo, which is read."""
         return slice(self.rows.first, self.rows.last), slice(self.columns.first, self.columns.last)
 
     @property
     def core(self) -> tuple[slice, slice]:
-        """What it is about."""
+        """The core."""
         return slice(self.rows.start, self.rows.stop), slice(self.columns.start, self.columns.stop)
 
     def kept(self, restored: NDArray[Any], factor: int) -> NDArray[Any]:
-        """Return what is kept of the restored tile: the core and the bands around it."""
+        """Return the part of the restored tile that is kept: the core and the bands around it."""
         rows, columns = (
             slice((span.low - span.first) * factor, (span.high - span.first) * factor)
             for span in (self.rows, self.columns)
@@ -106,7 +106,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Grid:
-    """How pages of one size are cut.
+    """How pages of one size are cut into tiles.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Grid:
     pages : int
         How many pages there are.
     factor : int
-        By how much the result is larger.
+        The factor by which the result is larger.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class Grid:
                 yield self.tile(tile.page, row, column)
 
     def assembled(self, tile: Tile, parts: dict[str, FloatArray]) -> FloatArray:
-        """Return the restored core of a tile, from what is kept of it and of its neighbours, by their names."""
+        """Return the restored core of a tile from the kept parts of it and of its neighbours, by name."""
         factor = self.factor
         own = parts[tile.name]
         size = tuple((span.stop - span.start) * factor for span in (tile.rows, tile.columns))

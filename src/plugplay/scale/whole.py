@@ -1,4 +1,4 @@
-"""From a store to a restored store: what is decided, what is done, and how the result gets its name."""
+"""Restore a store in parts, from the choice of parameters to the complete result."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Parts", "blend_of", "grid_for", "halo_for"]
 
-# How far a denoiser looks: BM3D compares blocks of 8 pixels within 19.
+# The range of a denoiser: BM3D compares blocks of 8 pixels within 19.
 DENOISER_REACH = 32
-# What a loop carries further, in reaches of the kernel: measured by python benchmarks/scale.py seams.
+# How much further a loop carries information, in reaches of the kernel: measured by python benchmarks/scale.py seams.
 LOOP_REACHES = 4
 CORE = 1024
 # Side of the part by which the time is estimated.
 TRIAL = 192
-# What a process takes with all its libraries, and more for each value of a tile.
+# Bytes of a process with all its libraries, and further bytes for each value of a tile.
 WORKER_BYTES = 2**28
 BYTES_PER_VALUE = 100
-# So many tiles shall fit into the memory.
+# This many tiles should fit into the memory.
 AT_A_TIME = 2
 
 
 @dataclass(frozen=True)
 class PartModel:
-    """Gives the model of a part of the image, or of whole pages."""
+    """Returns the model of a part of the image, or of whole pages."""
 
     model: Model
     whole: bool = False
@@ -67,21 +67,21 @@ class Parts:
     Attributes
     ----------
     observation : Observation
-        What is restored, and its mask.
+        The image and its mask.
     target : Path
         Where the result goes: a Zarr folder, a TIFF or an NPY file.
     model : Model
-        What happened to the image.
+        The model.
     grid : Grid
-        How it is cut.
+        How the image is cut into tiles.
     choices : Choices
-        What all parts share.
+        Parameters that all parts share.
     layout : Layout
-        What the result holds.
+        Layout of the result.
     depth : Depth
         How restored values become values of the result.
     own : dict, optional
-        What `plugplay.prepare` is told if each page has parameters of its own.
+        Arguments of `plugplay.prepare` if each page has its own parameters.
     """
 
     observation: Observation
@@ -108,7 +108,7 @@ class Parts:
         always_masked: bool = False,
         pages: Literal["shared", "own"] = "shared",
     ) -> Parts:
-        """Decide everything.
+        """Choose all parameters.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Parts:
         return _bytes(self.grid.core, self.grid.halo, self.layout.channels, self.grid.factor)
 
     def choices_of(self, page: int, own: dict[str, Any]) -> Choices:
-        """Return what the tiles of one page share, if each page has parameters of its own."""
+        """Return the parameters of one page, if each page has its own."""
 
         def read(_: int, region: tuple[slice, slice]) -> Any:
             return self.observation.read(page, region)
@@ -180,14 +180,14 @@ class Parts:
         ready: Callable[[Path], object] | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> list[TileReport]:
-        """Restore what is not restored yet, and give the result its name.
+        """Restore the parts that are not restored yet, and give the result its name.
 
         Parameters
         ----------
         executor : Executor
-            Who does it.
+            The executor.
         recipe : str
-            A digest of what decides about the result: only parts of the same recipe are taken up again.
+            A digest of everything that determines the result: only parts of the same recipe are resumed.
         ready : callable, optional
             Called with the complete result just before it gets its name.
         progress : callable, optional
@@ -214,7 +214,7 @@ class Parts:
 
 
 def crew_for(executor: Executor, tiles: int) -> Executor:
-    """Return who does tiles where it was left open: workers with one thread each if there are tiles for all of them."""
+    """Return the default executor: workers with one thread each if there are enough tiles for all of them."""
     if not isinstance(executor, Adaptive):
         return executor
     if executor.slots > 1 and tiles >= 2 * executor.slots:
@@ -223,7 +223,7 @@ def crew_for(executor: Executor, tiles: int) -> Executor:
 
 
 def halo_for(model: Model, choices: Choices) -> int:
-    """Return the halo: what the denoiser sees, and what a loop carries further from there."""
+    """Return the halo: the range of the denoiser, and that of a loop."""
     single = choices.parameters.max_iter == 1
     return DENOISER_REACH + (0 if single else DENOISER_REACH + LOOP_REACHES * reach_of(model))
 
@@ -236,10 +236,10 @@ def blend_of(halo: int) -> int:
 def grid_for(
     made: Layout, layout: Layout, model: Model, choices: Choices, *, memory: int | None, core: int | None
 ) -> Grid:
-    """Return how an image is cut: cores are whole shards of the result, and `AT_A_TIME` of them fit into the memory.
+    """Return the grid: cores are whole shards of the result, and `AT_A_TIME` of them fit into the memory.
 
-    The number of workers must not matter, because pixels depend on how the image is cut. If memory has no room for as
-    many tiles as there are workers, some workers wait.
+    The grid does not depend on the number of workers, because pixels depend on it. If there is no memory for as many
+    tiles as there are workers, some workers wait.
 
     Raises
     ------
