@@ -11,6 +11,7 @@ from plugplay.arrays.checks import FloatArray, check_number, check_same_shape
 from plugplay.arrays.masks import hardly_observed
 from plugplay.arrays.outliers import far_from_all_others
 from plugplay.arrays.scale import Scale
+from plugplay.denoisers.base import name_of, prepare_denoiser
 from plugplay.models.description import (
     entered,
     knows_photons,
@@ -19,12 +20,13 @@ from plugplay.models.description import (
     stretched_term_of,
 )
 from plugplay.models.likelihoods.stabilised import StabilisedTerm
+from plugplay.noise.clipped import ClippedNoise
 from plugplay.noise.coloured import ColouredNoise
 from plugplay.noise.finding import FoundNoise, find_coloured_noise, find_noise
 from plugplay.noise.growing import PoissonGaussian, Stabiliser, estimate_poisson_gaussian
 from plugplay.noise.impulses import impulses
 from plugplay.pnp.state import State
-from plugplay.tuning import counting
+from plugplay.tuning import counting, unclipping
 from plugplay.tuning.decimation import noise_behind, noise_found, unaliased
 from plugplay.tuning.star_fields import star_field
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.axes import Axes
     from plugplay.arrays.observation import Conversion
+    from plugplay.denoisers.base import Denoiser
     from plugplay.models.base import DataTerm, Model
     from plugplay.pnp.results import Parameters
     from plugplay.traits import Traits
@@ -48,6 +51,7 @@ __all__ = [
     "numbers_of",
     "posed",
     "scale_of",
+    "unclipped",
 ]
 
 # Black may be moved if the model's response to a constant image is this close to that image.
@@ -112,6 +116,8 @@ class Posed:
         By how much an estimated level is likely to be too low.
     notes : tuple of str
         What a user should know about the noise.
+    clipped : ClippedNoise, optional
+        At which ends of the range it was clipped, if it was.
     """
 
     data_term: DataTerm
@@ -120,6 +126,7 @@ class Posed:
     error: float | None = None
     margin: float = 0.0
     notes: tuple[str, ...] = ()
+    clipped: ClippedNoise | None = None
 
     @property
     def spectrum(self) -> NDArray[np.float64] | None:
@@ -215,6 +222,34 @@ def posed(
     return Posed(data_term, given * scale.noise_gain, noise if isinstance(noise, ColouredNoise) else given)
 
 
+def unclipped(
+    y: FloatArray,
+    model: Model,
+    traits: Traits,
+    problem: Posed,
+    scale: Scale,
+    denoiser: str | Denoiser | None,
+    workers: int,
+) -> tuple[FloatArray, Posed]:
+    """Return the observation without the bias of clipped noise, and the model bound to it; else both as they are.
+
+    Only BM3D is asked for means. Without a denoiser, nothing is changed.
+    """
+    if denoiser is None or name_of(denoiser) != unclipping.DENOISER:
+        return y, problem
+    plain = scale.is_nominal and scale.transfer == "linear" and possible_range_of(problem.data_term) is None
+    image = traits.observes == "intensities" and traits.spatial_ndim == 2 and traits.observed is None
+    if not (plain and image and isinstance(problem.noise, float)):
+        return y, problem
+    known = None if scale.limits is None else ClippedNoise(*(scale.clipped or (0.0, 0.0)))
+    denoise = prepare_denoiser(denoiser, replace(traits, leaves="white", noise=problem.level), workers)
+    moved, clipped = unclipping.unclipped(y, problem.level, denoise, known=known)
+    if not clipped:
+        return y, problem
+    notes = (*problem.notes, *unclipping.told_of(clipped))
+    return moved, replace(problem, data_term=model.data_term(moved), clipped=clipped, notes=notes)
+
+
 def _found(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> FoundNoise:
     """Estimate the noise."""
     numbers = numbers_of(y, scale)
@@ -305,6 +340,7 @@ def described(
         data_range=scale.nominal,
         working_range=scale.working,
         transfer=scale.transfer,
+        clipped_noise=(problem.clipped.low, problem.clipped.high) if problem.clipped else None,
         chosen=automatic[problem.noise is None :],
         tune=tune,
     )

@@ -123,8 +123,10 @@ def prepare(
         whole=whole,
     )
     scale, unit = view.conversion.scale, view.unit
-    problem = posing.posed(unit, view.model, view.traits, view.noise, scale, squares=squares, noise_floor=noise_floor)
     threads, way = check_workers(workers), get_iteration(iteration)
+    problem = posing.posed(unit, view.model, view.traits, view.noise, scale, squares=squares, noise_floor=noise_floor)
+    means_by = None if squares else denoiser
+    unit, problem = posing.unclipped(unit, view.model, view.traits, problem, scale, means_by, threads)
     free = schedule is None and start is None and way.name == "admm"
     single = free and leaves_white_noise(view.traits)
     # What a run is watched for are signs of a convolution that is inverted with too low a noise level.

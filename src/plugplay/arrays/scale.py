@@ -79,6 +79,9 @@ class Scale:
         By how much noise grows from the numbers to light.
     limits : (float, float), optional
         The smallest and the largest value of the whole image on the working scale, if only a part of it is seen.
+    clipped : (float, float), optional
+        The standard deviation of noise that was clipped at black and at white in the whole image, 0 where none was; if
+        only a part of it is seen.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Scale:
     transfer: str = "linear"
     slope: float = 1.0
     limits: tuple[float, float] | None = None
+    clipped: tuple[float, float] | None = None
 
     @classmethod
     def of_light(

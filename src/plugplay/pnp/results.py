@@ -83,6 +83,9 @@ class Parameters:
         The values of the input that the denoiser sees as 0 and 1.
     transfer : str
         The transfer curve that was undone before the restoration: ``"linear"`` if there was none.
+    clipped_noise : (float, float), optional
+        The standard deviation of noise that was clipped at black and at white, on the scale [0, 1]; 0 at an end where
+        none was, None if there was none at all. What its means had lost was given back before the restoration.
     """
 
     denoiser: str
@@ -103,6 +106,7 @@ class Parameters:
     min_iter: int = 0
     working_range: tuple[float, float] | None = None
     transfer: str = "linear"
+    clipped_noise: tuple[float, float] | None = None
     prepared: object = field(default=None, metadata={"fingerprinted": False}, compare=False)
 
     def plain(self) -> dict[str, Any]:

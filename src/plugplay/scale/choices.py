@@ -144,7 +144,8 @@ def choose_globally(
     whole = prepare(mosaic, model_for(seen), workers=workers, whole=False, **options)
     scale = whole._conversion.scale
     values = _values(scale.to_working(mosaic), seen)
-    scale = replace(scale, limits=(float(values.min()), float(values.max())))
+    limits, clipped = (float(values.min()), float(values.max())), whole.parameters.clipped_noise or (0.0, 0.0)
+    scale = replace(scale, limits=limits, clipped=clipped)
     shared = {**options, "scale": scale}
     if isinstance(whole.parameters.noise, float):
         shared["denoiser"] = _around_mean(options["denoiser"], values)
