@@ -28,7 +28,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not a fault
 
 
 def answering(endpoint: Endpoint) -> Endpoint:
-    """Turn what goes wrong into an answer."""
+    """Turn exceptions into error responses."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -49,12 +49,12 @@ def answering(endpoint: Endpoint) -> Endpoint:
 
 
 def error_answer(status: int, message: str, field: str | None, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Return an answer that says what is wrong, and where."""
+    """Return an error response that names the problem and the field."""
     return JSONResponse({"error": {"message": message, "field": field}}, status, headers)
 
 
 def parsed_json(text: bytes) -> Any:
-    """Return what a client wrote."""
+    """Return the parsed JSON body of a request."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

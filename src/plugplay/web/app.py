@@ -39,11 +39,11 @@ def create_app(*, hosts: frozenset[str] | None, token: str | None = None, limits
     Parameters
     ----------
     hosts : frozenset of str, optional
-        What the ``Host`` header may say, with the port; None for anything, which needs a token.
+        Allowed values of the ``Host`` header, with the port; None for any, which needs a token.
     token : str, optional
-        What clients must show.
+        The token that clients must send.
     limits : Limits, optional
-        How much it takes.
+        Limits of uploads and jobs.
     """
 
     @asynccontextmanager
@@ -66,7 +66,7 @@ def create_app(*, hosts: frozenset[str] | None, token: str | None = None, limits
 
 
 def loopback_hosts(port: int) -> frozenset[str]:
-    """Return the names of this machine for itself.
+    """Return the loopback names of this machine.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def assets() -> dict[str, bytes]:
 
 
 def _pages() -> list[Route]:
-    """Return a route for each file: there is no path that a client could bend."""
+    """Return a fixed route for each file, so that clients cannot traverse paths."""
     return [
         Route("/" if name == "index.html" else f"/static/{name}", _asset(name, content), methods=["GET"], name=name)
         for name, content in assets().items()

@@ -1,4 +1,4 @@
-"""Worker processes as the server sees them: ask, hear how it goes, change one's mind."""
+"""Worker processes on the side of the server: requests, progress and cancelling."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WorkerLostError(WorkError):
 class Crewman:
     """One worker process, started when it is needed, which does one request at a time.
 
-    Cancelling the coroutine that waits for `ask` cancels the request. A process that does not listen is ended and
+    Cancelling the coroutine that waits for `ask` cancels the request. A process that does not respond is killed and
     replaced, so that cancelling takes less than a second whatever a decoder or a denoiser is doing.
     """
 
@@ -55,7 +55,7 @@ class Crewman:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, if one is running."""
+        """The process id, if a process is running."""
         return None if self._process is None else self._process.pid
 
     async def start(self) -> None:
@@ -161,7 +161,7 @@ class Crewman:
 
 
 def _listen(connection: Connection, loop: asyncio.AbstractEventLoop, inbox: asyncio.Queue[Any]) -> None:
-    """Hand messages over to the event loop; None says that the process is gone."""
+    """Pass messages to the event loop; None means that the process is gone."""
     message: Any = ...
     while message is not None:
         try:

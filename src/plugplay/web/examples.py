@@ -1,4 +1,4 @@
-"""Three images to try the page with; they are made on the spot from photographs that scikit-image brings along."""
+"""Three example images for the page, made from photographs that are part of scikit-image."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Example:
     names : dict
         The files by role, as users see them.
     task : dict
-        What undoes it, as `Task.parse` takes it.
+        The task that restores it, as `Task.parse` takes it.
     make : callable
-        Makes the arrays of the files, by role.
+        Returns the arrays of the files, by role.
     """
 
     name: str

@@ -27,7 +27,7 @@ VIEW_SECONDS = 60
 
 
 class FileEndpoints:
-    """The endpoints that need no job, and what those with one share with them."""
+    """The endpoints that need no job; the base class of those with jobs."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -1,8 +1,8 @@
-"""Who may talk to the server: this page and scripts of the same user, nobody else's page.
+"""Access control: only this page and scripts of the same user may use the server.
 
-Any web page can make a browser send requests to the loopback address. Three things keep them out: the ``Host`` header
-must name this server (a rebound domain name does not), a request that a browser sends for another site is refused,
-and addresses that others can reach want a token.
+Any web page can make a browser send requests to the loopback address. Three checks keep them out: the ``Host`` header
+must name this server (a rebound domain name does not), requests that a browser sends for another site are refused, and
+servers on addresses that others can reach require a token.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECURITY_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
-# What a browser says about where a request comes from; scripts say nothing.
+# The headers by which browsers tell the origin of a request; scripts send none.
 _OWN_SITES = (b"same-origin", b"none")
 
 
@@ -41,11 +41,11 @@ class Guard:
     Parameters
     ----------
     app : ASGI application
-        What is guarded.
+        The wrapped application.
     hosts : frozenset of str, optional
-        Values that the ``Host`` header may have, with the port; None for any, which only a token makes safe.
+        Allowed values of the ``Host`` header, with the port; None for any, which is safe only with a token.
     token : str, optional
-        What clients must show: as a cookie, which the page gets by ``/?token=...``, or as a bearer token.
+        The token that clients must send: as a cookie, which the page gets by ``/?token=...``, or as a bearer token.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: frozenset[str] | None, token: str | None) -> None:
@@ -92,7 +92,7 @@ class Guard:
         return None
 
     def _brings_token(self, scope: Scope) -> bool:
-        """Tell whether the address of the page has the right token in it."""
+        """Tell whether the address of the page contains the right token."""
         if self._token is None or not _is_page(scope):
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]

@@ -1,4 +1,4 @@
-"""What is in a file, and what it looks like."""
+"""Descriptions and views of uploaded files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["describe", "view"]
 
 
 def describe(read: Callable[[Path], io.ImageFile], path: Path, role: str) -> dict[str, Any]:
-    """Return what the page needs to know about an uploaded file, or raise if it cannot be used.
+    """Return the description of an uploaded file for the page, or raise if it cannot be used.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def describe(read: Callable[[Path], io.ImageFile], path: Path, role: str) -> dic
 
 
 def view(read: Callable[[Path], io.ImageFile], request: View) -> tuple[bytes, tuple[float, float]]:
-    """Return a page as a PNG file, and the values that are black and white in it."""
+    """Return a page as a PNG file, and the values shown as black and white."""
     if request.kernel:
         return png(kernel_image(kernels.from_file(request.path))), (0.0, 1.0)
     if request.task is not None and request.sources is not None:

@@ -1,4 +1,4 @@
-"""Jobs: restorations that wait, run and end, and whoever watches them."""
+"""Jobs: restorations in a queue, with their status and the clients that follow them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UPDATE_SECONDS = 0.1
 
 
 class JobStatus(StrEnum):
-    """Where a job stands."""
+    """The status of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -35,12 +35,12 @@ class JobStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more happens."""
+        """Whether the job has ended."""
         return self not in (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
 class QueueFull(Exception):  # noqa: N818 - the client is told to come back later
-    """Too many jobs wait already."""
+    """Too many jobs are waiting already."""
 
 
 @dataclass
@@ -52,15 +52,15 @@ class Job:
     id : str
         32 hexadecimal digits.
     task : Task
-        What is to be done.
+        The task.
     request : Restore
-        The same for the worker.
+        The request for the worker.
     image : str
         Identifier of the image.
     about : dict
-        What clients are told besides: names, recipes.
+        Further information for clients: names, recipes.
     owned : set of str
-        Uploads that came along with it and go with it.
+        Uploads that belong to the job and are removed with it.
     """
 
     task: Task
@@ -88,7 +88,7 @@ class Job:
         return {f for f in (self.image, task.kernel_file, task.mask_file, task.reference_file) if f is not None}
 
     def changed(self) -> None:
-        """Wake whoever watches."""
+        """Notify clients that follow the job."""
         event, self._changed = self._changed, asyncio.Event()
         event.set()
 
@@ -108,13 +108,13 @@ class JobQueue:
     Parameters
     ----------
     worker : Crewman
-        Who does them.
+        The worker process.
     max_waiting : int
-        How many may wait.
+        Limit of waiting jobs.
     max_kept : int
-        How many ended ones are remembered.
+        Limit of ended jobs that are kept.
     forgotten : callable
-        Hears of every job that is forgotten.
+        Called with every job that is removed.
     """
 
     def __init__(self, worker: Crewman, *, max_waiting: int, max_kept: int, forgotten: Callable[[Job], object]) -> None:
@@ -143,7 +143,7 @@ class JobQueue:
         return not job.status.ended
 
     def position(self, job: Job) -> int | None:
-        """Return how many jobs come before this one, itself included; None once it has started."""
+        """Return the position of a job in the queue, counted from 1; None once it has started."""
         return self._waiting.index(job) + 1 if job in self._waiting else None
 
     def cancel(self, job: Job) -> None:
@@ -166,7 +166,7 @@ class JobQueue:
         return {identifier for job in self._jobs.values() for identifier in job.files}
 
     def sweep(self, now: float) -> None:
-        """Forget what ended a day ago, and the oldest if there are too many."""
+        """Remove jobs that ended a day ago, and the oldest if there are too many."""
         ended = sorted((job for job in self._jobs.values() if job.status.ended), key=lambda job: job.ended or 0.0)
         surplus = max(0, len(ended) - self._max_kept)
         for number, job in enumerate(ended):

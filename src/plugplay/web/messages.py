@@ -1,4 +1,4 @@
-"""What server and workers say to each other."""
+"""Messages between the server and its workers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["Cancel", "Done", "Failed", "Inspect", "Preview", "Progress", "Reques
 
 @dataclass(frozen=True)
 class Request:
-    """Work for a worker; `names` are what users call the files, for messages."""
+    """A request for a worker; `names` are the users' names of the files, for messages."""
 
     names: dict[str, str] = field(default_factory=dict, kw_only=True)
 
     def named(self, text: str) -> str:
-        """Return a message in one line, with the user's names instead of our paths.
+        """Return a message in one line, with the user's file names instead of internal paths.
 
         Examples
         --------
@@ -35,7 +35,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Inspect(Request):
-    """Look into an uploaded file; the answer is its description."""
+    """Inspect an uploaded file; the answer is its description."""
 
     path: Path
     role: str
@@ -55,7 +55,7 @@ class View(Request):
 
 @dataclass(frozen=True)
 class Preview(Request):
-    """Restore a part of a page; the answer is a PNG file and where the part lies."""
+    """Restore a part of a page; the answer is a PNG file and the position of the part."""
 
     task: Task
     sources: Sources
@@ -66,7 +66,7 @@ class Preview(Request):
 
 @dataclass(frozen=True)
 class Restore(Request):
-    """Restore a file and write the result; the answer is what is known about it."""
+    """Restore a file and write the result; the answer describes it."""
 
     task: Task
     sources: Sources
@@ -83,7 +83,7 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a restoration is, and now and then what it looks like."""
+    """Progress of a restoration, sometimes with a preview."""
 
     number: int
     figures: dict[str, Any]
@@ -92,7 +92,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Done:
-    """The answer to a request, and the highest memory that the worker has needed so far, in bytes."""
+    """The answer to a request, and the peak memory of the worker so far, in bytes."""
 
     number: int
     answer: Any
@@ -101,7 +101,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a request was not done: in plain words, with the field of the task that is to blame, if one is."""
+    """An error message for the user, with the field of the task that caused it, if any."""
 
     number: int
     message: str

@@ -1,4 +1,4 @@
-"""The description of the HTTP interface, in the words of OpenAPI 3.1."""
+"""The OpenAPI 3.1 description of the HTTP interface."""
 
 from __future__ import annotations
 

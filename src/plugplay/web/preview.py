@@ -1,4 +1,4 @@
-"""A small part of an image, restored in about a second: what makes choosing a kernel possible.
+"""Quick previews: a small part of an image, restored in about a second, for choosing a kernel.
 
 A window around the part is restored by half-quadratic splitting with few calls of the fast BM3D. The noise is not
 estimated from the window, which is too small for it, but from a larger part of the page.
@@ -26,7 +26,7 @@ __all__ = ["PREVIEW_SIDE", "estimated_noise", "restored_crop"]
 PREVIEW_SIDE = 160
 """Side of the part, in pixels of the restored image."""
 ITERATIONS = 8
-# Beyond the part on each side: what the blur brings in, and blocks for the denoiser.
+# Pixels around the part on each side, for the blur and for the denoiser's blocks.
 MIN_MARGIN, MAX_MARGIN = 8, 40
 ESTIMATED_SIDE = 512
 
@@ -50,7 +50,7 @@ def restored_crop(
     centre : (float, float)
         Row and column in the image as it was given, between 0 and 1.
     noise : float, optional
-        What `estimated_noise` found; by default the task's noise.
+        The result of `estimated_noise`; by default the task's noise.
     progress : callable, optional
         May raise `plugplay.Cancelled`.
 
@@ -75,7 +75,7 @@ def restored_crop(
 
 
 def estimated_noise(problem: Problem, page: int) -> Any:
-    """Return the noise of a page, on the nominal scale, from its middle; None for photons, which bring their own."""
+    """Return the noise of a page on the nominal scale, from its middle; None for photons."""
     task = problem.task
     if task.kind == "photon" or task.noise_level is not None:
         return task.noise_level
@@ -122,7 +122,7 @@ def _margin(problem: Problem) -> int:
 
 
 def _span(length: int, share: float, side: int, margin: int) -> tuple[int, int, int, int]:
-    """Return where the part begins and ends along an axis, and the window around it."""
+    """Return the span of the part along an axis, and that of the window around it."""
     side = min(side, length)
     start = min(max(0, round(share * length - side / 2)), length - side)
     return start, start + side, max(0, start - margin), min(length, start + side + margin)

@@ -1,4 +1,4 @@
-"""The same restoration without the page: a command line and a Python snippet to copy."""
+"""Recipes: the command line and the Python snippet for the same restoration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Names", "command_line", "python_snippet"]
 
 @dataclass(frozen=True)
 class Names:
-    """What the files are called by the user, the ending of the result, and whether the image has NaN pixels."""
+    """The user's file names, the suffix of the result, and whether the image has NaN pixels."""
 
     image: str
     suffix: str
@@ -31,7 +31,7 @@ class Names:
 
 
 def command_line(task: Task, names: Names) -> str:
-    """Return the command that does the same; a folder instead of the file does it to all files in it.
+    """Return the command that does the same; with a folder in place of the file it restores all files in it.
 
     Examples
     --------

@@ -17,14 +17,14 @@ __all__ = ["MAX_VIEW_SIDE", "display_range", "kernel_image", "png", "screen_imag
 
 MAX_VIEW_SIDE = 8192
 """Browsers draw larger ones unreliably."""
-# Pixels that are looked at for the range on the screen.
+# Number of pixels from which the display range is measured.
 _SAMPLES = 200_000
-# An image that uses less than this share of its range is stretched, else sensor counts would be black on black.
+# An image that uses less than this share of its range is stretched; otherwise sensor counts would look black.
 _DARK_SHARE = 0.3
 
 
 def display_range(image: ImageFile) -> tuple[float, float]:
-    """Return the values that are shown as black and white: those of the file, or what nearly all pixels use.
+    """Return the values that are shown as black and white: those of the file, or the range of nearly all pixels.
 
     Examples
     --------

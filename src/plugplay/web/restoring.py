@@ -1,4 +1,4 @@
-"""A file and a task become a restored file, exactly as the command line would make it."""
+"""Restore a file by a task, with the same result as the command line."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ _FIELDS = {
 
 @contextmanager
 def blamed(where: str) -> Iterator[None]:
-    """Say which field of a task is to blame for what goes wrong."""
+    """Add the field of the task that caused an error."""
     try:
         yield
     except TaskError:
         raise
     except (ValueError, TypeError) as error:
-        # Messages of the library begin with the parameter that is to blame.
+        # Messages of the library begin with the name of the parameter.
         first, _, _ = str(error).removeprefix("the ").partition(" ")
         raise TaskError(_FIELDS.get(first.rstrip(",:"), where), str(error)) from error
 
 
 def read_image(path: Path) -> io.ImageFile:
-    """Read an image under the limits of the command line, and give its numbers the meaning that arrays have."""
+    """Read an image under the limits of the command line, with the same range as an array."""
     image = io.read(path)
     return replace(image, data_range=nominal_range(image.pixels.dtype, None))
 
 
 @dataclass
 class Problem:
-    """A file with the task that it is to be restored by; everything is read when it is needed, once.
+    """A file and its task; everything is read once, when it is needed.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Problem:
 
     @cached_property
     def image(self) -> io.ImageFile:
-        """The file; of a photon cube, the image that is most likely without any prior."""
+        """The file; for a photon cube, the maximum-likelihood image."""
         if self.given is not None:
             return self.given
         with self.kept_warnings(), blamed("image"):
@@ -111,7 +111,7 @@ class Problem:
     def observation(
         self, page: int, window: tuple[slice, slice] = (slice(None), slice(None))
     ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        """Return the pixels of a page or of a window in it, and where they were observed, if any is missing."""
+        """Return the pixels of a page or of a window in it, and the mask of observed ones if any is missing."""
         pixels = self.image.pages[page][window]
         observed = None if self.masks is None else self.masks[page % len(self.masks)][window]
         finite = np.isfinite(pixels)
@@ -121,7 +121,7 @@ class Problem:
         return pixels, observed
 
     def plan(self, page: int) -> Plan:
-        """Decide everything for a page."""
+        """Return the plan for a page."""
         task = self.task
         reference = None if self.reference is None else self.reference[page % len(self.reference)]
         if task.kind == "photon":
@@ -152,7 +152,7 @@ class Problem:
         return io.light_transfer(self.image, "auto", optical=optical)[0]
 
     def model(self, mask: NDArray[np.bool_] | None) -> Model:
-        """Return what happened to a page, with the defaults of the command line."""
+        """Return the model of a page, with the defaults of the command line."""
         match self.task.kind:
             case "denoise":
                 if mask is not None:
@@ -249,7 +249,7 @@ class Problem:
 
     @contextmanager
     def kept_warnings(self) -> Iterator[None]:
-        """Remember what is warned about."""
+        """Collect warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             yield

@@ -1,4 +1,4 @@
-"""What a worker does with a task: restore all pages and tell how it goes, or a part of one at once."""
+"""The work on a task: restore all pages and report progress, or restore a part as a preview."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def restore(
     tell: Callable[[dict[str, Any], bytes | None], None],
     check: Callable[[float], None],
 ) -> dict[str, Any]:
-    """Restore every page, write the result and return what is known about it."""
+    """Restore every page, write the result and return its description."""
     problem = Problem(request.task, request.sources)
     began = previewed = time.monotonic()
     results: list[Result] = []
@@ -78,7 +78,7 @@ def restore(
 def preview(
     read: Callable[[Path], io.ImageFile], known: dict[object, Any], request: Preview, check: Callable[[float], None]
 ) -> tuple[bytes, tuple[int, int, int, int]]:
-    """Restore a part of a page; `known` keeps what was estimated for other parts of it."""
+    """Restore a part of a page; `known` caches estimates for other parts of the same page."""
     task, sources = request.task, request.sources
     problem = Problem(task, sources, given=None if task.kind == "photon" else read(sources.image))
     if not 0 <= request.page < problem.pages:
@@ -93,7 +93,7 @@ def preview(
 
 
 def plain(value: object) -> Any:
-    """Return a value as JSON can say it.
+    """Return a value that JSON can represent.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _figures(state: State, parameters: Parameters, page: int, pages: int) -> dic
 
 
 def _on_screen(problem: Problem, pixels: NDArray[Any], shown: tuple[float, float], side: int) -> NDArray[np.uint8]:
-    """Return a restored image, in the units of ``Result.image``, as the file would look."""
+    """Return a restored image, in the units of ``Result.image``, as it looks when it is stored in the file."""
     if problem.task.kind != "photon" and problem.image.pixels.dtype.kind != "f":
         low, high = problem.image.data_range
         pixels = pixels * (high - low) + low

@@ -1,4 +1,4 @@
-"""``plugplay serve``: bind, announce, open the browser, and clean up."""
+"""``plugplay serve``: bind the address, announce it, open the browser, and clean up at the end."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from plugplay.web.app import create_app, loopback_hosts
 __all__ = ["DEFAULT_PORT", "is_loopback", "serve"]
 
 DEFAULT_PORT = 8420
-# Open connections, such as those for events, are not waited for longer.
+# Seconds to wait for open connections, such as event streams.
 CLOSING_SECONDS = 1
 
 
 class Server(uvicorn.Server):
-    """A server that says when it listens, and tells its application at once when it is to end."""
+    """A server that announces when it listens, and notifies its application at once when it has to stop."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -35,7 +35,7 @@ class Server(uvicorn.Server):
             self._ready()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """End the streams of events, which would go on for ever."""
+        """End the event streams, which would continue forever."""
         service = getattr(getattr(self.config.app, "state", None), "service", None)
         if service is not None:
             service.closing.set()
@@ -60,7 +60,7 @@ def serve(
     browser : bool
         Whether to open the page in the browser.
     announce : callable
-        Is told the address.
+        Called with the address.
     """
     listening = _bound(host, port)
     actual = listening.getsockname()[1]

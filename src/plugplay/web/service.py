@@ -1,4 +1,4 @@
-"""What the server consists of: files, two workers, and the queue of jobs."""
+"""The service behind the HTTP interface: files, two workers, and the queue of jobs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ HEAD_START_SECONDS = 0.5
 class Service:
     """Everything behind the HTTP interface.
 
-    Two processes: one restores, the other answers within a moment (looks into files, shows them, restores crops), so
-    that the page stays alive while jobs run.
+    There are two processes: one restores, the other answers quickly (inspects files, shows them, restores crops), so
+    that the page stays responsive while jobs run.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -51,7 +51,7 @@ class Service:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Start the workers and the housekeeping, without waiting for them."""
+        """Start the workers and the periodic clean-up, without waiting for them."""
         for coroutine in (self._start_workers(), self.jobs.run(), self._sweep()):
             self._tasks.add(asyncio.create_task(coroutine))
 
@@ -86,7 +86,7 @@ class Service:
         return found
 
     def companions(self, image: StoredFile, task: Task) -> tuple[Sources, dict[str, str], Names]:
-        """Return the files of a task, what messages call them, and what the user calls them."""
+        """Return the files of a task, their names in messages, and the user's names."""
         known = denoisers.available()
         if task.denoiser not in known:
             usable = ", ".join(name for name, info in known.items() if info.extra is None)
@@ -129,7 +129,7 @@ class Service:
             raise
 
     def describe(self, job: Job) -> dict[str, Any]:
-        """Return what clients see of a job."""
+        """Return the description of a job for clients."""
         outcome = job.outcome or {}
         return {
             "id": job.id,
@@ -147,7 +147,7 @@ class Service:
         }
 
     def parameters(self, job: Job) -> dict[str, Any]:
-        """Return everything that was used, for the file that is downloaded."""
+        """Return all parameters, for the file that is downloaded."""
         outcome = job.outcome or {}
         return {
             "plugplay": __version__,
@@ -182,7 +182,7 @@ class Service:
 
 
 def shown_range(image: StoredFile) -> tuple[float, float]:
-    """Return the values that are black and white on the screen."""
+    """Return the values that are shown as black and white."""
     low, high = image.info.get("shown", (0.0, 1.0))
     return float(low), float(high)
 

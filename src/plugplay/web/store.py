@@ -1,4 +1,4 @@
-"""The temporary folder: where uploads and results are kept, under names that no client has chosen."""
+"""The temporary folder of uploads and results, under random names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FileStore", "StoredFile", "display_name"]
 
 _PREFIX = "plugplay-serve-"
 KEPT_SECONDS = 24 * 3600
-# Endings that readers look at; every other file is recognised by its content.
+# Suffixes that readers need; all other files are recognised by their content.
 _SUFFIXES = (*io.suffixes(), ".mat", ".bin")
 _UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200e\u200f\u202a-\u202e\u2066-\u2069]')
 MAX_NAME = 120
@@ -33,15 +33,15 @@ class StoredFile:
     id : str
         32 hexadecimal digits.
     path : Path
-        Where it lies; never told to anybody.
+        Its path, never sent to clients.
     name : str
-        What the user calls it: shown and offered for downloads, never used as a path.
+        The user's name: shown and offered for downloads, never used as a path.
     role : str
         ``"image"``, ``"kernel"``, ``"mask"`` or ``"reference"``.
     used : float
         When it was last asked for.
     info : dict
-        What was found in it.
+        Its description.
     """
 
     id: str
@@ -57,14 +57,14 @@ class StoredFile:
 
 
 class FileStore:
-    """The files of all clients, in a temporary folder of our own.
+    """The files of all clients, in a private temporary folder.
 
     Parameters
     ----------
     max_bytes : int
-        How much all files together may need.
+        Limit of the size of all files together.
     max_files : int
-        How many there may be.
+        Limit of the number of files.
     """
 
     def __init__(self, *, max_bytes: int, max_files: int) -> None:
@@ -74,13 +74,13 @@ class FileStore:
         self._files: dict[str, StoredFile] = {}
 
     def new_folder(self) -> Path:
-        """Make an empty folder with a name of chance."""
+        """Make an empty folder with a random name."""
         folder = self.root / secrets.token_hex(16)
         folder.mkdir()
         return folder
 
     def room(self) -> int:
-        """Return how many more bytes fit; 0 if there are too many files."""
+        """Return the number of bytes left; 0 if there are too many files."""
         if len(self._files) >= self._max_files:
             return 0
         used = sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
@@ -88,18 +88,18 @@ class FileStore:
         return max(0, min(self._max_bytes - used, free - 2**28))
 
     def target(self, name: str) -> Path:
-        """Return a path for a new upload; of the client's name only a known ending is kept."""
+        """Return a path for a new upload; only a known suffix of the client's name is kept."""
         suffix = Path(display_name(name)).suffix.lower()
         return self.new_folder() / f"upload{suffix if suffix in _SUFFIXES else ''}"
 
     def add(self, path: Path, name: str, role: str, info: dict[str, Any]) -> StoredFile:
-        """Take a file into the list."""
+        """Register a file."""
         stored = StoredFile(path.parent.name, path, display_name(name), role, info=info)
         self._files[stored.id] = stored
         return stored
 
     def get(self, identifier: str) -> StoredFile | None:
-        """Return a file, which counts as used, or None."""
+        """Return a file and update its time of use, or return None."""
         stored = self._files.get(identifier)
         if stored is not None:
             stored.used = time.time()
@@ -116,7 +116,7 @@ class FileStore:
             self.discard(stored.path)
 
     def sweep(self, now: float, in_use: set[str]) -> None:
-        """Remove what nobody has asked for since a day, and show other servers that this one is alive."""
+        """Remove files that were not used for a day, and mark the folder as in use."""
         os.utime(self.root)
         for stored in list(self._files.values()):
             if now - stored.used > KEPT_SECONDS and stored.id not in in_use:
@@ -145,7 +145,7 @@ def display_name(name: str) -> str:
 
 
 def _remove_leftovers() -> None:
-    """Remove what servers that were killed have left behind a day ago."""
+    """Remove folders that killed servers left behind more than a day ago."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
             status = folder.lstat()

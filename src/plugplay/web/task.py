@@ -1,4 +1,4 @@
-"""What a client asks for (`Task`): every value is checked here, before any of it is used."""
+"""`Task`: the request of a client, all of whose values are checked here before use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["KINDS", "PhotonOptions", "Sources", "Task", "TaskError", "check_kern
 KINDS = ("denoise", "deblur", "upscale", "inpaint", "photon")
 """Noise, blur, low resolution, missing pixels, single photons: named after the commands."""
 
-# Bounds keep one request from allocating a kernel of gigabytes. Each word has the limits of its numbers.
+# Limits of the numbers in kernel descriptions, so that no request allocates a kernel of gigabytes.
 _KERNEL_LIMITS: dict[str, tuple[tuple[float, float], ...]] = {
     "gaussian": ((0.05, 40.0), (1.0, 321.0)),
     "disk": ((0.1, 100.0),),
@@ -32,7 +32,7 @@ MAX_FACTOR, MAX_ITERATIONS, MAX_OVERSAMPLING, MAX_FRAME_SIDE = 8, 1000, 64, 2000
 
 
 class TaskError(ValueError):
-    """A task that cannot be done as it was asked for; `field` says where the mistake was made."""
+    """A task with an invalid value; `field` names it."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class PhotonOptions:
 
 @dataclass(frozen=True)
 class Task:
-    """What happened to an image, in the words of the command line, and what goes along with it.
+    """What happened to an image, with the options of the command line, and the files that belong to it.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Task:
 
     @classmethod
     def parse(cls, data: object) -> Task:
-        """Check what a client sent; nothing in it is believed."""
+        """Check the values that a client sent; none is trusted."""
         values = _object(data, "task", {f.name for f in fields(cls)})
         kind = values.get("kind")
         if kind not in KINDS:
@@ -182,7 +182,7 @@ class Task:
         return self.factor if self.kind == "upscale" else 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `parse` takes, with what does not go with this kind left out."""
+        """Return the task in the form that `parse` takes, without options that this kind does not have."""
         named = asdict(self)
         if self.kind != "photon":
             named.pop("photon")
@@ -202,7 +202,7 @@ class Sources:
 
 
 def check_kernel_words(text: object) -> str:
-    """Return the words for a kernel, or raise; what passes is never the name of a file.
+    """Return the description of a kernel, or raise; file names are refused.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def check_kernel_words(text: object) -> str:
 
 
 class _Reader:
-    """Reads values of a JSON object and names the field in whatever it has to say."""
+    """Reads values of a JSON object, and names the field in errors."""
 
     def __init__(self, values: dict[str, Any], prefix: str) -> None:
         self._values, self._prefix = values, prefix

@@ -1,4 +1,4 @@
-"""Receiving files: measured while they arrive, and gone if they do not arrive completely."""
+"""Receiving uploads: sizes are checked while they arrive, and incomplete ones are removed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORM_OVERHEAD = 2**16
 
 @dataclass(frozen=True)
 class Limits:
-    """How much the server takes.
+    """Limits of the server.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Limits:
     json_bytes : int
         Size of a request without files.
     waiting_jobs, kept_jobs : int
-        Jobs that may wait, and ended ones that are remembered.
+        Number of waiting jobs, and of ended ones that are kept.
     quiet_seconds : float
         How long a client may send nothing while it uploads.
     """
@@ -52,7 +52,7 @@ class Limits:
 
 
 class UploadError(Exception):
-    """A request that is not taken; `status` is HTTP's."""
+    """A refused upload; `status` is the HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""A worker process: it decodes what strangers send and restores it, so that the server never has to."""
+"""A worker process, which decodes and restores uploaded files, so that the server never has to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CACHED_BYTES, CACHED_IMAGES = 2**29, 3
 
 
 class Worker:
-    """Does one request after another; `cancelled` is looked at while it works."""
+    """Does one request after another; `cancelled` is checked while it works."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -39,7 +39,7 @@ class Worker:
         self._noise: dict[object, Any] = {}
 
     def listen(self) -> None:
-        """Take messages until the server is gone, and end with it."""
+        """Receive messages until the server is gone, then exit."""
         try:
             while True:
                 message = self._connection.recv()
@@ -51,7 +51,7 @@ class Worker:
             os._exit(0)
 
     def serve(self) -> None:
-        """Do the requests, and let go of images when there is nothing to do."""
+        """Do the requests, and release cached images when idle."""
         while True:
             try:
                 number, request = self._inbox.get(timeout=IDLE_SECONDS)
@@ -125,7 +125,7 @@ def work(connection: Connection, warm: bool) -> None:
 
 
 def _warm_up() -> None:
-    """Load what the first preview needs, while the user still chooses an image."""
+    """Load and compile what the first preview needs, while the user chooses an image."""
     import numpy as np
 
     import plugplay as pp
@@ -138,7 +138,7 @@ def _warm_up() -> None:
 
 
 def _told(error: Exception, request: Request) -> str:
-    """Return the message for the user, with his names instead of our paths."""
+    """Return the message for the user, with the user's file names instead of internal paths."""
     known = isinstance(error, ValueError | TypeError | MemoryError)
     if not known:
         traceback.print_exception(error, file=sys.stderr)
