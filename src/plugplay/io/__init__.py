@@ -1,7 +1,7 @@
-"""Image files of every depth: what is read, what is written, and what goes along with the pixels.
+"""Reading and writing image files of every bit depth, with their metadata.
 
-``read`` looks at the content of a file, not at its name; ``write`` goes by the name. Bit depth, alpha, colour
-profile, orientation and resolution survive a restoration; whatever a format cannot hold is warned about first.
+``read`` recognises the format of a file by its content, ``write`` chooses it by the suffix. Bit depth, alpha, colour
+profile, orientation and resolution are kept; a warning says what a format does not support.
 """
 
 from plugplay.arrays.transfer import encode, linearise

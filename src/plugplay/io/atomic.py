@@ -1,8 +1,8 @@
-"""Files that are there completely or not at all, whatever happens while they are written.
+"""Atomic writing: a file appears completely or not at all.
 
-The new content goes into a temporary file beside the target, is flushed to the disk, and takes the target's name in
-one step. A process that is killed leaves at most a temporary file, whose name says which process made it, so that
-the next run removes it.
+The new content is written to a temporary file beside the target, flushed to the disk, and renamed to the target in one
+step. A killed process leaves at most a temporary file, whose name contains the process id, so that the next run removes
+it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["atomic", "sweep"]
 
-# A temporary file of a process that cannot be asked, because it ran on another machine, is left over after this.
+# Seconds after which a temporary file of a process on another machine is removed.
 MAX_AGE_ELSEWHERE = 3600.0
-# So is one of a process that seems alive: by then, its number has been given to another.
+# The same for a process that seems alive: by then, its id has been given to another process.
 MAX_AGE = 86400.0
 
 _OURS = re.compile(r"\.plugplay-(?P<host>[0-9a-f]{8})-(?P<process>\d+)-[0-9a-f]{12}(\..*)?")
@@ -35,11 +35,11 @@ _OURS = re.compile(r"\.plugplay-(?P<host>[0-9a-f]{8})-(?P<process>\d+)-[0-9a-f]{
 
 @contextmanager
 def atomic(target: str | os.PathLike[str], *, mode: int | None = None) -> Iterator[Path]:
-    """Give a temporary path beside `target`; it takes the target's name when all went well and is removed when not.
+    """Yield a temporary path beside `target`, which is renamed to the target on success and removed on errors.
 
-    What was written is on the disk before the name changes. The file gets the permissions `mode`; by default those of
-    the file that it replaces, or what the umask asks for. Leftovers of killed processes in the folder are removed. A
-    folder, pipe or device is not replaced: `FileExistsError`.
+    The content is flushed to the disk before the file is renamed. The file gets the permissions `mode`; by default
+    those of the file that it replaces, or those of the umask. Leftovers of killed processes in the folder are removed.
+    A folder, pipe or device is not replaced: `FileExistsError`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""In which depth restored pages are stored: in that of the file, unless it would lose what was restored.
+"""The depth in which restored pages are stored: that of the file, unless its integers would lose information.
 
-Deblurring gathers light: a star that was spread over a hundred pixels becomes a peak far above all that was observed,
-and so above what the integers of the file can hold. Of few counts, noise that is gone leaves values between whole
-numbers. Measurements keep both, as floats; photographs end at white, as they are meant to.
+Deblurring concentrates light: a star that was spread over a hundred pixels becomes a peak far above all observed
+values, and perhaps above the range of the file's integers. Without noise, low counts have values between whole numbers.
+Measurements are then stored as floats; photographs are clipped at white, as intended.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Floats = Literal["never", "needed", "always"]
 
 # Photographs as 16-bit measurements, deblurred, were up to 1.1 % of their range above white.
 MAX_EXCESS = 0.02
-# A sensor that was saturated says nothing about what is brighter: so many more pixels must be beyond the range.
+# Saturated pixels do not count: this many more pixels must be beyond the range.
 MORE_THAN_SATURATED = 2
 # An image with fewer levels shows terraces, if rounding to them moves pixels by more than this share of a step.
 MIN_LEVELS, MAX_ROUNDED = 64, 0.1
@@ -42,7 +42,7 @@ MAX_SAMPLES = 100_000
 
 @dataclass(frozen=True)
 class Integers:
-    """The integers of a file of measurements, and what the restored pages so far lose in them.
+    """The integers of a file of measurements, and what the restored pages so far would lose in them.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Integers:
     excess : float
         How far beyond their range a value may lie, as a share of it.
     clipped : int
-        How many pixels are beyond.
+        Number of pixels beyond that.
     furthest : float
-        The value that is furthest beyond.
+        The value furthest beyond the range.
     levels : int, optional
-        How many levels a page spans, if they are so few that rounding shows.
+        Number of levels that a page spans, if they are so few that rounding is visible.
     """
 
     data_range: tuple[float, float]
@@ -69,13 +69,13 @@ class Integers:
 
     @classmethod
     def of(cls, dtype: np.dtype[Any], data_range: tuple[float, float], *, fills_range: bool) -> Integers:
-        """Return the integers of a file, none of whose pages has been seen."""
+        """Return the record for a file before its first page."""
         # Counts in a corner of the range may well be stars, of which nothing beyond it is overshoot.
         return cls(data_range, dtype, MAX_EXCESS if fills_range else 0.0)
 
     @property
     def lose(self) -> bool:
-        """Whether they lose anything."""
+        """Whether anything would be lost."""
         return self.clipped > 0 or self.levels is not None
 
     def losing(self, image: NDArray[Any], page: NDArray[Any]) -> Integers:
@@ -90,7 +90,7 @@ class Integers:
         )
 
     def told(self, *, kept: bool) -> str:
-        """Say what is lost; `kept` if floats have kept it."""
+        """Describe what is lost, or was `kept` by storing floats."""
         least, most = full_range(self.dtype)
         if self.clipped:
             what = f"restored values reach {self.furthest:.4g}, beyond the {least:.0f} to {most:.0f} of {self.dtype}"
@@ -127,9 +127,9 @@ class Integers:
 
 
 def is_measured(image: ImageFile) -> bool:
-    """Tell whether the numbers of a file are counts or fluxes, and not shades of a photograph.
+    """Tell whether a file holds measurements, such as counts or fluxes, and not a photograph.
 
-    Those in proportion to light are, and gray ones in a corner of their range, which were not encoded for the eye.
+    Measurements are proportional to light, or gray values in a small part of their range, which have no transfer curve.
 
     Examples
     --------

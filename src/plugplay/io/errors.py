@@ -1,4 +1,4 @@
-"""What goes wrong with files, said in one line that any terminal can show."""
+"""Errors and warnings about files, in one printable line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ImageFileError(ValueError):
 
 
 class ImageLossWarning(UserWarning):
-    """Something of the image does not fit into the format it is written to."""
+    """A part of the image is lost because its format does not support it."""
 
     def __init__(self, message: object) -> None:
         super().__init__(printable(message))

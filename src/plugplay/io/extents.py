@@ -1,4 +1,4 @@
-"""How many values a file holds, from its header alone."""
+"""The number of values in a file, from its header alone."""
 
 from __future__ import annotations
 

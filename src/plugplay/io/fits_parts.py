@@ -1,4 +1,4 @@
-"""What a FITS file holds beside the image, and how it follows when the image is restored or enlarged."""
+"""The other extensions of a FITS file, and their update when the image is restored or enlarged."""
 
 from __future__ import annotations
 

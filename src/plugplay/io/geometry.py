@@ -1,4 +1,4 @@
-"""Orientation and alpha, which are sorted out after decoding."""
+"""Orientation and alpha, which are handled after decoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transfer curve of a colour profile, read from its tags; nothing else of it matters here."""
+"""The transfer curve of a colour profile, read from its tags."""
 
 from __future__ import annotations
 

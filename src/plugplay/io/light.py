@@ -1,4 +1,4 @@
-"""Whether the numbers of a file are turned into light before they are restored, and what is lost in them."""
+"""Whether the values of a file are decoded to light before they are restored."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LINEAR = ("auto", "on", "off")
 def light_transfer(
     image: ImageFile, linear: Literal["auto", "on", "off"], *, optical: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the transfer curve that is undone before a restoration, and what a user should know about it.
+    """Return the transfer curve that is undone before a restoration, and warnings.
 
     Parameters
     ----------
     image : ImageFile
         The file.
     linear : {"auto", "on", "off"}
-        ``"on"`` undoes the file's curve, ``"off"`` leaves the numbers as they are stored, and ``"auto"`` undoes it for
-        what happened to light.
+        ``"on"`` undoes the file's curve, ``"off"`` keeps the stored values, and ``"auto"`` undoes it for degradations
+        of light.
     optical : bool
-        Whether what is to be undone happened to light: blur does, while noise is more uniform in the stored numbers,
-        and image libraries shrink those.
+        Whether the degradation acted on light: a blur does, while noise is more uniform in the stored values, and image
+        libraries shrink those.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def undone_transfer(
     *,
     optical: bool,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return what `light_transfer` does, given a file's curve, and pixels that stand for all of it."""
+    """Do the same as `light_transfer`, given a file's curve and sample pixels."""
     if linear == "off" or curve == "linear" or (linear == "auto" and not optical):
         return "linear", ()
     if linear == "auto" and not Scale.of(sample, data_range).is_nominal:

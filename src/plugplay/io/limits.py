@@ -1,4 +1,4 @@
-"""How much memory a file may ask for, decided before any of it is taken."""
+"""Limits on the memory that a file may need, checked before it is allocated."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from plugplay.io.errors import ImageFileError
 
 __all__ = ["MAX_BYTES", "check_size", "parse_size"]
 
-# What is unpacked may be as large as this.
+# The limit of the unpacked size.
 MAX_BYTES = 2**32
-# A small file that claims this much is a trap: real images compress 2 to 50 times.
+# A small file that claims this much is malicious: real images compress 2 to 50 times.
 LARGE_BYTES = 2**28
 SUSPICIOUS_RATIO = 200
-# What the books of one page, plane or array cost, however few pixels it has.
+# The overhead of one page, plane or array, however few pixels it has.
 PAGE_BYTES = 2**16
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def check_size(needed: int, *, stored: int | None = None, limit: int | None = None, pages: int = 1) -> None:
-    """Refuse work that needs more memory than is allowed.
+    """Raise an error if more memory is needed than is allowed.
 
     Parameters
     ----------

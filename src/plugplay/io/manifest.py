@@ -1,16 +1,15 @@
-r"""What made each output of a folder: the memory that lets a rerun skip what is done, and only that.
+r"""Manifests: records of how each output of a folder was made, so that a rerun skips what is done.
 
-A folder with outputs holds one hidden file, ``.plugplay-manifest.jsonl``, with a line of JSON for each output that was
+A folder with outputs has one hidden file, ``.plugplay-manifest.jsonl``, with a line of JSON for each output that was
 made there::
 
     {"name": "a.png", "recipe": "<digest>", "size": 4711, "time": 1780000000123456789, "content": "<digest>"}
 
-``recipe`` is a digest of everything that decided about the content: the inputs, the options and the code
+``recipe`` is a digest of everything that determined the content: the inputs, the options and the code
 (`recipe_digest`). ``size``, ``time`` (of the last change, in nanoseconds) and ``content`` (SHA-256) are those of the
-output, so that a file that somebody else has put in its place is recognised. An output may be a folder, a Zarr store:
-then its size is that of all files in it, its time that of the last change of any, and its content their names and
-sizes.
-What is restored in parts keeps a journal of its own until it is complete: see `plugplay.scale.large`.
+output, so that a file that was put in its place is recognised. An output may be a folder, a Zarr store: then its size
+is that of all files in it, its time that of the last change of any, and its content their names and sizes. What is
+restored in parts keeps a journal of its own until it is complete: see `plugplay.scale.large`.
 
 Lines are only ever appended, each by one write, so that several processes can share a manifest without locks. A line
 is written when an output is complete but does not have its name yet (``plugplay.io.write(..., ready=...)``). Whenever
@@ -39,7 +38,7 @@ __all__ = ["Finding", "Manifest", "code_digest", "content_digest", "recipe_diges
 
 FILE_NAME = ".plugplay-manifest.jsonl"
 
-# What has no influence on pixels is no part of the code that made them.
+# Modules that do not affect pixels are not part of the code digest.
 _NOT_CODE = ("cli", "web", "napari", "checks")
 _PIECE = 1 << 20
 
@@ -91,7 +90,7 @@ class Manifest:
         self._read = 0
 
     def find(self, name: str, recipe: str) -> Finding:
-        """Tell what is known about the file called `name`, given the recipe by which it would be made now."""
+        """Return what is known about the file called `name`, given the recipe by which it would be made now."""
         path = self._folder / name
         try:
             size, changed = _measured(path)
@@ -144,7 +143,7 @@ class Manifest:
 
 
 def recipe_digest(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """Return the digest of what decides about an output: its inputs (see `stamp`), its options and the code.
+    """Return the digest of what determines an output: its inputs (see `stamp`), its options and the code.
 
     Both are mappings to values that JSON can hold.
     """
@@ -153,7 +152,7 @@ def recipe_digest(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 
 
 def stamp(path: AnyPath) -> dict[str, Any]:
-    """Return what tells whether a file is still the same: its place, size and time of change.
+    """Return what identifies a version of a file: its path, size and time of change.
 
     The content is not read: photon cubes have gigabytes. A file that is missing has the size None.
     """
@@ -192,7 +191,7 @@ def _files(folder: Path) -> list[tuple[str, os.stat_result]]:
 
 @functools.cache
 def code_digest() -> str:
-    """Return a digest of the package's version and of the source code that decides about pixels."""
+    """Return a digest of the package's version and of the source code that affects pixels."""
     from plugplay import __version__
 
     root = Path(__file__).parents[1]

@@ -28,11 +28,11 @@ SAME, COMPRESSED_SAME, MIN_SAME = 1.5 / 255, 12 / 255, 0.5
 def mask_from(
     image: ImageFile, name: str, *, photograph: ImageFile | None = None
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
-    """Return the masks, ``(N, H, W)``, that an image file shows, and what is questionable about them.
+    """Return the masks, ``(N, H, W)``, of an image file, and warnings about them.
 
-    White was observed, and what is not white, or transparent, is missing. Two ways of drawing are understood as well:
-    what is drawn in black or in colours, none of them white, on a transparent layer is missing; and where an image is
-    the photograph itself, painted over, what was painted is missing.
+    White pixels were observed; others, and transparent ones, are missing. Two ways of drawing are recognised as well:
+    on a transparent layer, pixels drawn in black or in colours, none of them white, are missing; and in a copy of the
+    photograph, pixels that were painted over are missing.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def mask_from(
 
 
 def _drawn_layer(image: ImageFile) -> NDArray[np.bool_] | None:
-    """Return what was drawn on a transparent layer, ``(N, H, W)``; None if it is no such layer, or has white in it."""
+    """Return what was drawn on a transparent layer, ``(N, H, W)``; None if it is no such layer or has white."""
     if image.alpha is None:
         return None
     pages, alpha = image.pages, image.alpha.reshape(image.pages.shape[:3])

@@ -1,7 +1,7 @@
 """Arrays of numbers from MATLAB files of versions 5 to 7.2.
 
-SciPy reads these files, too, but trusts them: damaged ones make it read beyond its memory and end the process. All
-that is needed here, arrays of numbers, fits into a small reader that checks every size first.
+SciPy reads these files, too, but damaged ones make it read beyond its memory and crash. Arrays of numbers are all that
+is needed here, and this small reader checks every size first.
 
 A file is 128 bytes of header and a sequence of elements: a tag (type, bytes), then the bytes. A variable is an element
 ``miMATRIX`` that contains others (flags, shape, name, values), or such an element compressed, in ``miCOMPRESSED``.

@@ -1,7 +1,7 @@
-"""OME-XML: what is allowed in it when a file is read, and how it follows the pixels when one is written.
+"""OME-XML: security checks when a file is read, and updates when one is written.
 
-A description in XML can be made to name files of others, to nest without end, or to claim planes without number, all
-of which the reader of TIFF files would believe. It is looked at first, as a stream, without building anything.
+A malicious XML description can refer to other files, nest without limit, or claim a huge number of planes, all of which
+the TIFF reader would trust. So it is checked first, as a stream, without building a tree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_DEPTH = 64
 
 
 def check_ome(text: str, path: Path, limit: int | None) -> None:
-    """Refuse OME-XML that is a trap; damaged XML is no trap, since it is not used."""
+    """Refuse malicious OME-XML; damaged XML is accepted, because it is not used."""
     checker = _Checker(path, limit)
     parser = expat.ParserCreate()
     parser.StartElementHandler = checker.start
@@ -41,7 +41,7 @@ def check_ome(text: str, path: Path, limit: int | None) -> None:
 
 
 class _Checker:
-    """Goes through the elements of OME-XML and raises at what must not be."""
+    """Checks the elements of OME-XML and raises at forbidden ones."""
 
     def __init__(self, path: Path, limit: int | None) -> None:
         self._folder = path.parent.resolve()
@@ -51,7 +51,7 @@ class _Checker:
         self._depth = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Look at an element."""
+        """Check an element."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ImageFileError(f"its OME-XML is nested more than {MAX_DEPTH} deep")
@@ -73,7 +73,7 @@ class _Checker:
         self._depth -= 1
 
     def doctype(self, *_: object) -> None:
-        """Refuse definitions, with which a few bytes stand for gigabytes."""
+        """Refuse entity definitions, by which a few bytes can expand to gigabytes."""
         raise ImageFileError("its OME-XML defines entities, which no OME-TIFF needs")
 
     def _check_sibling(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Paths as users give them: what may be opened, and what must not be overwritten."""
+"""Checks of users' paths: what may be opened, and what must not be overwritten."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS = (
 
 
 def check_regular(path: AnyPath) -> int:
-    """Return the size of a file; refuse everything else, since opening a pipe waits for ever.
+    """Return the size of a regular file; refuse everything else, because opening a pipe would block.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def check_regular(path: AnyPath) -> int:
 
 
 def same_file(first: AnyPath, second: AnyPath) -> bool:
-    """Tell whether two names are of one file, or would be: through links, and whatever the case of their letters.
+    """Tell whether two names are, or would be, the same file; links are followed, and case is ignored.
 
     Names of files that both do not exist yet count as the same if they differ in case only, since on some disks they
     are.

@@ -1,9 +1,9 @@
-"""Jots that fire by themselves, or never: found from how often each of them fired.
+"""Hot and dead jots (binary pixels of a sensor), found from how often each of them fired.
 
-A lens blurs: a jot that fires much more often than every other around it is not seeing the scene. It is hot if it fired
-more often than even the second most active of its neighbours (the first may be hot, too) by more than chance and a
-margin allow, and dead if the same goes for the least active. Chance is the binomial law, so that few frames convict
-nobody.
+Because a lens blurs, a jot that fires much more often than all its neighbours does not see the scene. It is hot if it
+fired more often than even the second most active of its neighbours (the first may be hot, too) by more than chance and
+a margin allow; dead jots are found in the same way. Chance is given by the binomial law, so that no jot is marked on
+the evidence of a few frames.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Defects", "find_defects"]
 
 # The neighbours are those in a square of so many jots along each side.
 SIDE = 5
-# How unlikely what a jot did must be.
+# The largest probability by chance.
 CHANCE = 1e-7
 # By how much the rate of a hot jot is above that of its neighbours at least, and that of a dead one below it: detail
 # differs, too.
@@ -64,7 +64,7 @@ def find_defects(ones: NDArray[np.int64], frames: int, works: NDArray[np.bool_] 
     ones : array ``(H, W)``
         How often each jot fired.
     frames : int
-        In so many frames.
+        Number of frames.
     works : array of bool, optional
         False where a jot is known to be defective; it is then no neighbour, and not reported.
 

@@ -1,4 +1,4 @@
-"""The files that photon cubes come in: NPY, MATLAB and raw ones, read block by block where the format allows it."""
+"""Files of photon cubes: NPY, MATLAB and raw ones, read block by block where the format allows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often each jot of a photon cube fired: the cube is read once, block by block, and never held."""
+"""Counts of how often each jot of a photon cube fired; the cube is read once, block by block."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class JotCounts:
     exposures : int
         Binary exposures that a frame stands for: 1, unless frames hold counts.
     doubts : tuple of str
-        What is questionable about the layout.
+        Warnings about the layout.
     """
 
     ones: NDArray[np.int64]

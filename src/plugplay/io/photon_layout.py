@@ -1,8 +1,9 @@
-r"""Whether a photon cube was unpacked the right way: eight jots that share a byte must fit to those of the next.
+r"""Whether a photon cube was unpacked correctly: the eight jots of a byte must match those of the next byte.
 
-Jots side by side see nearly the same light. If bits are taken in the wrong order, or along the wrong axis, neighbours
-within a byte may still be neighbours, but where one byte ends and the next begins strangers meet. All ways to lay out
-the same bytes are rearrangements of the same counts, so that the smoothest of them can be found from the counts alone.
+Neighbouring jots see nearly the same light. If bits are unpacked in the wrong order, or along the wrong axis,
+neighbours within a byte may still be neighbours, but those on both sides of the border between two bytes are not. All
+layouts of the same bytes are rearrangements of the same counts, so that the smoothest one can be found from the counts
+alone.
 
 If the bits of a byte are eight frames of one jot, they see the same light: their counts vary as chance has it and no
 more, while those of neighbouring bytes differ. No scene is like that. Where light changes evenly, by a from jot to jot,
@@ -40,7 +41,7 @@ LONG, STRETCHED, STRETCHED_ERRORS = 2.5, 2.0, 3.0
 
 
 def questions(ones: NDArray[np.int64], frames: int, packed: int, bit_order: Literal["big", "little"]) -> list[str]:
-    """Return what is questionable about the layout of a cube whose jots share bytes along an axis of the frame.
+    """Return warnings about the layout of a cube whose jots share bytes along an axis of the frame.
 
     Parameters
     ----------

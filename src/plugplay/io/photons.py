@@ -1,7 +1,7 @@
 """Photon cubes: binary frames in files of any size, reduced to counts of ones for each pixel.
 
-Whether a pixel is K x K jots in one frame, one jot in T frames, or both, all that its likelihood needs is how many
-of its jots fired and how many could have. A cube is therefore read once, block by block, and never held.
+Whether a pixel is K x K jots in one frame, one jot in T frames, or both, its likelihood only depends on how many of its
+jots fired and how many could have. A cube is therefore read once, block by block, and never kept in memory.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _binned(jots: NDArray[np.int64], k: int) -> NDArray[np.int64]:
 
 
 def _says_nothing(ones: NDArray[np.int64], trials: NDArray[np.int64], frames: int) -> tuple[str, ...]:
-    """Return a sentence about a cube that is the same everywhere, from which no image can come, else nothing."""
+    """Return a warning about a cube that is the same everywhere, and so contains no image, if it is."""
     total, most = int(ones.sum()), int(trials.sum())
     if most == 0 or 0 < total < most:
         return ()

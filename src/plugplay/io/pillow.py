@@ -1,4 +1,4 @@
-"""What Pillow knows about PNG, JPEG and WebP files."""
+"""PNG, JPEG and WebP files by Pillow: pixels and metadata."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """PNG files of 8 and 16 bits.
 
-Pillow reads the metadata and 8-bit pixels. It cuts 16-bit colour down to 8 bits without a word and cannot write
-it, so imagecodecs decodes 16 bits and encodes everything; the chunks that it does not write are put in here.
+Pillow reads the metadata and 8-bit pixels. It silently reduces 16-bit colour to 8 bits and cannot write it, so
+imagecodecs decodes 16 bits and encodes everything; chunks that it does not write are added here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an image file holds: pixels, what they mean, and what goes along with them."""
+"""`ImageFile`: the pixels of an image file, their range and transfer curve, and the metadata."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What goes along with the pixels.
+    """The metadata of an image file.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Metadata:
 
 @dataclass(frozen=True, eq=False)
 class ImageFile(Fingerprinted):
-    """An image, or a stack of images, with what goes along with it.
+    """An image, or a stack of images, with its metadata.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ def default_range(pixels: NDArray[Any]) -> tuple[float, float]:
 
 
 def default_transfer(dtype: np.dtype[Any], *, colour: bool) -> str:
-    """Return the transfer curve of pixels that come without a word about it.
+    """Return the transfer curve of pixels without information about it.
 
     8-bit images, and 16-bit colour, are photographs with the sRGB curve; floats, 16-bit gray images and wider integers
     are measurements, in proportion to light.

@@ -1,4 +1,4 @@
-"""Writing a restored array as the file that it came from was written."""
+"""Writing a restored array in the depth and with the metadata of the original file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def save_image(
     image : array
         As `plugplay.restore` returns it.
     like : path or ImageFile, optional
-        The file that was restored: depth, colour profile, resolution, coordinates and other metadata are taken from
-        it. Counts that were restored beyond the integers of the file, or to few levels between which rounding would
-        show, become float32 where the format holds floats, in the units of the file; a warning says so. Without
-        `like`, floats are written where the format holds them.
+        The original file, whose depth, colour profile, resolution, coordinates and other metadata are used. Counts
+        beyond the range of its integers, or with so few levels that rounding would be visible, are written as float32
+        in the units of the file if the format supports floats; a warning says so. Without `like`, floats are written if
+        the format supports them.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-r"""What `Deblurring` and `SuperResolution` share: a kernel, a boundary, perhaps a mask.
+r"""The base class of `Deblurring` and `SuperResolution`: a kernel, a boundary, and an optional mask.
 
-The closed forms are exact on a circular domain. A photograph is not circular: what lies beyond its frame was
-blurred into it. Every boundary is therefore expressed on a circular domain of its own:
+The closed forms are exact on a circular domain. A photograph is not circular: the scene beyond its frame was blurred
+into it. Every boundary is therefore expressed on a circular domain of its own:
 
 ``"circular"``
     the domain is the frame;
@@ -10,7 +10,7 @@ blurred into it. Every boundary is therefore expressed on a circular domain of i
 ``"unknown"``
     the domain is larger by what the kernel reaches, and only the frame is observed there: the valid convolution.
 
-A mask of dead pixels and an unknown outside are one problem, a masked observation, with one solver.
+A mask of dead pixels and an unknown boundary are the same problem, a masked observation, with one solver.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 __all__ = ["BOUNDARIES", "BlurModel", "check_boundary", "check_optional_mask"]
 
 BOUNDARIES = ("circular", "reflect", "unknown")
-# Frequencies along each axis at which a model tells its spectrum.
+# Number of frequencies along each axis of a model's spectrum.
 SPECTRUM_GRID = 64
 # By how much of the largest tap those of a symmetric kernel may differ.
 MIRROR_TOLERANCE = 1e-6
 
 
 class BlurModel(LinearGaussianModel):
-    """G = M S H: blur with the kernel, keep every K-th pixel, drop what the mask says was not observed."""
+    """G = M S H: blur with the kernel, keep every K-th pixel, and drop pixels that the mask marks as missing."""
 
     kernel: NDArray[np.float64]
     factor: int  # K, the distance between samples along each axis
@@ -117,7 +117,7 @@ class BlurModel(LinearGaussianModel):
         return PoissonTerm.build(self._masked_term(y), noise)
 
     def stretched_term(self, y: ArrayLike, *, sky: Sky, tau: float) -> StretchedTerm:
-        """Return the likelihood of a star field, which the denoiser sees on a stretch."""
+        """Return the likelihood of a star field, which the denoiser sees on a nonlinear stretch."""
         term, margin = self._masked_term(y), self._margin(sky.surface.shape)
         if self.boundary == "unknown":  # the sky goes on
             rows, columns = (
@@ -151,7 +151,7 @@ class BlurModel(LinearGaussianModel):
         return MaskedTerm(frozen(samples), frozen(observed), self.kernel, self.factor, self.offset, frame, first)
 
     def _position(self) -> tuple[float, ...]:
-        """Return where the first sample sits in the large image, for a first guess."""
+        """Return the position of the first sample in the large image, for a first guess."""
         return tuple(self.offset + n for n in centroid_shift(self.kernel))
 
     def _commutes_with_mirrors(self) -> bool:
@@ -178,7 +178,7 @@ class BlurModel(LinearGaussianModel):
             centre, k = n // 2, self.factor
             reach = max(0, n - 1 - centre - self.offset), max(0, centre - (k - 1 - self.offset))
             if self.boundary == "reflect":
-                # The far edges of the domain meet where the circle closes: keep them a kernel away from the frame.
+                # Opposite edges of the circular domain meet: keep them a kernel away from the frame.
                 reach = (n, n)
             before.append(-(-reach[0] // k))
             after.append(-(-reach[1] // k))

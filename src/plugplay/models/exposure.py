@@ -1,4 +1,4 @@
-"""The exposure of a photon cube, from its counts: how many photons white is, and how many of them are dark counts."""
+"""Estimate the exposure of a photon cube from its counts: the photons at white, and the dark counts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["dark_counts", "exposed", "per_exposure", "white_level"]
 
 Sensor = TypeVar("Sensor", bound=SinglePhoton)
 
-# White is this quantile of the brightness, and a margin more: what is brighter is clipped, and a little less contrast
-# is the smaller evil.
+# White is this quantile of the brightness plus a margin: brighter pixels are clipped, which is worse than a little less
+# contrast.
 WHITE = 0.9995
 MARGIN = 1.1
 # Pixels are averaged until so many jots have fired in the mean one: a relative error of 7 %.

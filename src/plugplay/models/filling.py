@@ -1,13 +1,13 @@
-r"""Filling what was not observed with a spline in tension: the first guess of pixels in holes.
+r"""Fill missing pixels with a spline in tension, as a first guess.
 
-A plate that is bent by the observed pixels and pulled at its rim has the energy
+A plate that is bent by the observed pixels and stretched at its rim has the energy
 
 .. math:: E(x) = \tfrac12 \|L x\|^2 + \tfrac{t}{2} \|D x\|^2,
 
-with the differences D of neighbouring pixels and the Laplacian :math:`L = D^T D`. Pixels that were observed stay as
-they are; the others make E least: :math:`(L^2 + t L)\, x = 0` there. Without tension, t = 0, this is biharmonic
-interpolation, which continues slopes into a hole and overshoots where there is an edge or noise at its rim; with much
-of it, the membrane of harmonic interpolation, which has a crease at every rim.
+with the differences D of neighbouring pixels and the Laplacian :math:`L = D^T D`. Observed pixels stay as they are; the
+others minimise E: :math:`(L^2 + t L)\, x = 0` there. Without tension, t = 0, this is biharmonic interpolation, which
+continues slopes into a hole and overshoots where there is an edge or noise at its rim; with high tension it is harmonic
+interpolation, which has a crease at every rim.
 
 The system has one unknown for each missing pixel and is solved by conjugate gradients, from coarse to fine: wide holes
 are narrow ones at a lower resolution, and each level begins with the result of the one before it.
@@ -32,7 +32,7 @@ TENSION = 0.1
 # The relative residual of each level: a first guess need not be exact.
 RESIDUAL = 1e-4
 MAX_ITERATIONS = 200
-# What no pixel of a channel tells.
+# The value of a channel without observed pixels.
 UNKNOWN = 0.5
 
 
@@ -110,7 +110,7 @@ def _doubled(image: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.f
 
 
 def _relaxed(image: NDArray[np.float64], hole: BoolArray, tension: float) -> NDArray[np.float64]:
-    """Bend the pixels in the holes until the energy is least."""
+    """Minimise the energy over the pixels in the holes."""
     bending, rows = _laplacian_of(hole)
     pulling = bending[hole.ravel()[rows]]
     still = _laplacian(np.where(hole[..., None], 0.0, image)).reshape(-1, image.shape[-1])[rows]

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CountedSinglePhoton", "SinglePhoton"]
 
-# More photons than any sensor meets, and few enough for their squares to be numbers.
+# More photons than any sensor gets, and few enough that their squares do not overflow.
 MAX_GAIN = 1e15
-# The law of a jot is a sum of so many terms.
+# The limit of the threshold, which is the number of terms in the law of a jot.
 MAX_THRESHOLD = 1000
-# A jot that fires this often by itself sees nothing.
+# A jot that fires this often by itself cannot be used.
 MAX_DARK = 1e4
 MAX_OVERSAMPLING = 1000
 
@@ -198,7 +198,7 @@ class SinglePhoton(Fingerprinted):
 class CountedSinglePhoton(SinglePhoton):
     """The same sensor, observed as counts: an observation is ``(2, H, W)``, the ones and the trials.
 
-    It is what is left of photon cubes that are too large for memory; see `plugplay.io.photons.count_ones`.
+    For photon cubes that are too large for memory; see `plugplay.io.photons.count_ones`.
 
     Examples
     --------

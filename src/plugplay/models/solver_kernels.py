@@ -1,4 +1,4 @@
-"""The kernels of conjugate gradients: what happens to their vectors between two products, in one pass.
+"""The kernels of conjugate gradients: vector updates between two products, in one pass.
 
 Vectors are flat. Kernels work on the elements from `first` to `stop`; scalars have the precision of the vectors.
 Importing this module imports Numba.

@@ -23,11 +23,11 @@ __all__ = ["Solution", "Start", "StepLog", "conjugate_gradients", "largest_eigen
 Measured: TypeAlias = "Callable[[FloatArray], tuple[FloatArray, float]]"
 
 MAX_ITERATIONS = 2000
-# Residuals that have not halved in this many iterations never will: rounding errors have the upper hand.
+# If the residual has not halved in this many iterations, it never will: rounding errors dominate.
 STALLED = 250
-# The residual is updated, not computed; after so many updates it is computed once, to see whether it is still true.
+# The residual is updated, not computed; after this many updates it is computed once, to check it.
 FAITHFUL = 20
-# Elements that are worked on at a time: enough to be worth a call.
+# Number of elements that are processed at a time: enough to be worth a call.
 PIECE = 1 << 17
 POWER_STEPS = 30
 # Power iteration approaches the largest eigenvalue from below.
@@ -36,7 +36,7 @@ POWER_MARGIN = 1.05
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What an iterative solver found.
+    """The solution found by an iterative solver.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Solution:
     residual : float
         Norm of the residual relative to that of the right-hand side.
     converged : bool
-        Whether the residual is as small as was asked for.
+        Whether the residual is as small as requested.
     left : array
-        The residual itself, the right-hand side less what the solution makes of it.
+        The residual itself, ``rhs - A w``.
     """
 
     w: FloatArray
@@ -61,14 +61,14 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a solver starts; what is not known is computed.
+    """The starting point of a solver; values that are not known are computed.
 
     Attributes
     ----------
     w : array, optional
         A guess of the solution.
     residual : array, optional
-        What it leaves of the right-hand side.
+        The residual of the guess.
     size, norm : float
         The norms of the right-hand side and of the residual.
     """
@@ -151,7 +151,7 @@ def conjugate_gradients(
 
 
 def measured(operator: Callable[[FloatArray], FloatArray]) -> Measured:
-    """Return an operator that also returns the inner product of what it makes of an array with that array."""
+    """Return an operator that also returns the inner product of its output with its input."""
 
     def applied(w: FloatArray) -> tuple[FloatArray, float]:
         made = operator(w)
@@ -189,12 +189,12 @@ class Told(Protocol):
 
 
 class StepLog:
-    """How the iterative steps of one restoration went, told as a warning if some did not converge.
+    """A record of the iterative steps of one restoration, with a warning if some did not converge.
 
     Parameters
     ----------
     rtol : float
-        The relative residual that was asked for.
+        The requested relative residual.
     """
 
     def __init__(self, rtol: float) -> None:

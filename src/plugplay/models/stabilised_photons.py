@@ -1,4 +1,4 @@
-"""Single photons by one denoising: counts made uniform, denoised, and taken back."""
+"""Single photons by one denoising: counts are stabilised, denoised, and transformed back."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MAX_FEW = 0.05
 
 @dataclass(frozen=True)
 class StabilisedPhotons(CountedSinglePhoton):
-    """The sensor of `SinglePhoton`, observed as counts ``(2, H, W)`` and seen through a stabilising transform.
+    """The sensor of `SinglePhoton`, observed as counts ``(2, H, W)`` through a variance-stabilising transform.
 
-    There its noise is uniform and known, so that one denoising is all that is needed. It is better than the paper's
+    After the transform the noise is uniform and known, so that one denoising is enough. It is better than the paper's
     loop where many jots observe a pixel, because repeated denoising wears texture off.
 
     Examples
@@ -86,10 +86,10 @@ class _Brightness(Fingerprinted):
 
 
 def are_stable(trials: NDArray[Any]) -> bool:
-    """Tell whether as many jots observe every pixel, so that one noise level goes for all.
+    """Tell whether equally many jots observe every pixel, so that there is a single noise level.
 
-    A few pixels may have fewer, or none if they are not side by side: hot and dead jots are like that, and what their
-    neighbours saw takes their place.
+    A few pixels may have fewer, or none if they are not adjacent, as with hot and dead jots; they are filled in from
+    their neighbours.
     """
     usual = _usual(trials)
     few = trials < (1 - MAX_SPREAD) * usual

@@ -1,4 +1,4 @@
-r"""Counts of jots, made uniform: the transform of a binomial variable to a constant variance, and its exact inverse.
+r"""The transform of binomial counts to a constant variance, and its exact inverse.
 
 Of the n jots of a pixel, S fire, and S is binomial: n trials of chance p. The transform
 

@@ -11,10 +11,10 @@ noise level of f as it is that of :math:`\tfrac12 \|G x - y\|^2`: the same rules
 just that. Below a least variance v is constant, and so f is a square there: f itself forbids nothing, as read-out
 noise puts half of the dark pixels below the black level.
 
-**The background.** No light is negative, and where most of an image is dark that says much about the rest: ringing
-beside a bright filament would have to be darker than the background. `darkest` is what the denoiser's input may be
-clipped to: where the variance vanishes, or the background if the image has one. That is seen in :math:`G y`, whose
-lowest values then differ by no more than noise and are far below the brightest.
+**The background.** Light is not negative, which is a strong constraint where most of an image is dark: ringing beside a
+bright filament would be darker than the background. `darkest` is the lower limit to which the denoiser's input may be
+clipped: the level at which the variance vanishes, or the background if the image has one. An image has a background if
+the lowest values of :math:`G y` differ by no more than noise and are far below the brightest.
 
 **The step.** Where the brightness is known, f is the weighted square :math:`\tfrac12 \|W^{1/2} (G x - y)\|^2` with
 :math:`W = s^2 / v`. Its gradient is that of f if the brightness is G x itself: steps with W from the x before (Fisher
@@ -101,7 +101,7 @@ class PoissonTerm(Fingerprinted):
 
     @functools.cached_property
     def darkest(self) -> float:
-        """What no pixel of x is expected to be below."""
+        """The expected minimum of all pixels of x."""
         smooth, mass = self._seen(self.guess)[self.term.mask], float(self.term.kernel.sum())
         if smooth.size == 0 or not mass > 0:
             return -math.inf
