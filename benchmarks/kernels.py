@@ -22,6 +22,7 @@ from photographs import available, crop
 
 import plugplay as pp
 from plugplay import posing
+from plugplay.noise.estimation import estimate_noise
 from plugplay.tuning.suspicion import Suspicion, suspect
 
 NAMES = "brick,coffee,camera,coins,grass,bridge,retina,astronaut,moon,rocket,wine,seeding"
@@ -60,7 +61,8 @@ def judged(y: Array, words: str, known: dict[str, Any]) -> Suspicion:
     scale = posing.scale_of(y, traits, None, noise, model, curve)
     unit = scale.to_working(y)
     level = posing.posed(unit, model, traits, noise, scale, noise_floor=known.get("noise_floor", 0.0)).level
-    return suspect(unit, model, traits, level)
+    hidden = estimate_noise(posing.numbers_of(unit, scale)).zeroed * scale.slope
+    return suspect(unit, model, traits, level, hidden=hidden)
 
 
 def main() -> None:

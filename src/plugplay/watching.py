@@ -9,7 +9,8 @@ import numpy as np
 
 from plugplay.denoisers.base import name_of
 from plugplay.models.description import darkest_of, evened
-from plugplay.noise.estimation import estimate_noise
+from plugplay.noise.estimation import NoiseEstimate, estimate_noise
+from plugplay.noise.finding import assumed_noise
 from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
 from plugplay.tuning.counting import MAX_8_BIT
@@ -56,8 +57,12 @@ def suspicion(
     # Noise that grows with the signal has no single level to compare with.
     if not watched or traits.observes != "intensities" or isinstance(problem.noise, PoissonGaussian):
         return Suspicion(model, traits)
-    told = _contradicted(y, traits, problem.level, scale) if isinstance(noise, int | float) else None
-    return suspect(y, model, traits, problem.level, told, reshape=reshape)
+    numbers = numbers_of(y, scale)
+    estimate = estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
+    told = None
+    if isinstance(noise, int | float):
+        told = _contradicted(numbers, traits, estimate, problem.level, scale)
+    return suspect(y, model, traits, problem.level, told, reshape=reshape, hidden=estimate.zeroed * scale.slope)
 
 
 def foreign_to(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> BoolArray | None:
@@ -125,18 +130,22 @@ def _extreme(y: NDArray[Any]) -> float:
     return float(np.mean((y < OVERSHOOT) | (y > 1 - OVERSHOOT)))
 
 
-def _contradicted(y: FloatArray, traits: Traits, noise: float, scale: Scale) -> float | None:
+def _contradicted(
+    numbers: FloatArray, traits: Traits, estimate: NoiseEstimate, noise: float, scale: Scale
+) -> float | None:
     """Return the noise that is certainly in the data, if it is well above the assumed one; else None.
 
     With too low a level a restoration ends in noise (see `plugplay.tuning.rules`); with too high a one it is a little
-    less sharp. So a given level is only raised, and only as far as the estimate is certain. In decimated images aliased
-    detail looks like noise; there, only the lower bound of the spectrum is certain.
+    less sharp. So a given level is only raised, and only as far as the estimate is certain, or to what would have been
+    assumed if the data were a JPEG file, whose noise is seldom known. In decimated images aliased detail looks like
+    noise; there, only the lower bound of the spectrum is certain.
     """
-    numbers = numbers_of(y, scale)
     if traits.decimation > 1:
         certain = noise_bounds(numbers, traits).low
     else:
-        estimate = estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
         certain = estimate.sigma - 2 * estimate.uncertainty
+        if estimate.compressed:
+            found = assumed_noise(estimate, colour=numbers.ndim > traits.spatial_ndim)
+            certain = max(certain, found.level, found.compression)
     certain *= scale.slope
     return certain if certain > CONTRADICTION * noise else None

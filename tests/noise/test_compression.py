@@ -9,7 +9,7 @@ from scipy.fft import dctn, idctn
 from scipy.ndimage import gaussian_filter
 from skimage import data
 
-from plugplay.noise.blocks import FREQUENCY, quantisation_step, take_blocks
+from plugplay.noise.blocks import FREQUENCY, _between_blocks, quantisation_step, take_blocks
 from plugplay.noise.compression import Rounding, completed, compressed_planes
 from plugplay.noise.estimation import estimate_noise
 
@@ -169,3 +169,35 @@ def test_a_dark_sky_is_not_left_out_for_its_stars():
     clean = 10 / 255 + np.clip(gaussian_filter(stars, 2), 0, 0.8)
     for image in (np.round(255 * np.clip(noisy(clean, 5, 7), 0, 1)) / 255, written(noisy(clean, 5, 7), 95)[0]):
         assert 255 * estimate_noise(image).sigma == pytest.approx(5, rel=0.15)
+
+
+def smooth_photograph():
+    """A photograph that a blur has left with hardly any detail."""
+    return gaussian_filter(data.rocket()[120:260, 320:460] / 255, (3, 3, 0))
+
+
+@pytest.mark.parametrize("quality", [70, 78])
+@pytest.mark.parametrize("corner", [(0, 0), (3, 5)])
+def test_edges_between_blocks_show_the_grid_of_smooth_files(quality, corner):
+    image, _ = written(smooth_photograph(), quality, subsampling=2)
+    luma = 255 * image @ [0.299, 0.587, 0.114]
+    assert _between_blocks(luma[corner[0] :, corner[1] :]) == (-corner[0] % 8, -corner[1] % 8)
+    assert estimate_noise(image).compressed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_to_8_bits_leaves_no_edges(seed):
+    stored = np.round(255 * np.clip(noisy(smooth_photograph(), 0.5, seed), 0, 1)) / 255
+    assert _between_blocks(255 * stored.mean(axis=2)) is None
+    assert not estimate_noise(stored).compressed
+
+
+@pytest.mark.parametrize("quality", [76, 84, 93])
+@pytest.mark.parametrize("colour", [False, True])
+def test_the_quality_is_that_of_the_file(quality, colour):
+    clean = data.astronaut()[:160, 200:360] / 255
+    image, tables = written(noisy(clean if colour else clean.mean(axis=2), 2, 0), quality)
+    estimate = estimate_noise(image)
+    assert estimate.quality == quality
+    assert estimate.zeroed == pytest.approx(0.4 * tables[0].reshape(8, 8)[:4, :4].mean() / 255, rel=0.05)
+    assert estimate_noise(clean).zeroed == 0

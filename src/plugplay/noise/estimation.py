@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from plugplay.arrays.checks import BoolArray, check_number
 from plugplay.noise.blocks import Blocks, quantisation_step, take_blocks
+from plugplay.noise.compression import zeroed
 from plugplay.noise.planes import Measured, measure_planes
 from plugplay.noise.scattered import from_differences, from_scattered
 from plugplay.noise.stacks import stacked
@@ -40,6 +41,10 @@ class NoiseEstimate:
         Whether the image shows the grid of a JPEG file.
     rounding : float
         The standard deviation of what rounding in a JPEG file added to the noise, if its quantisation steps show.
+    step : float
+        The step of the values if they lie on a lattice, as those of 8-bit files do, else 0.
+    quality : int, optional
+        The quality of a JPEG file, 1 to 100, if its quantisation steps show.
 
     Examples
     --------
@@ -52,11 +57,18 @@ class NoiseEstimate:
     reasons: tuple[str, ...] = ()
     compressed: bool = False
     rounding: float = 0.0
+    step: float = 0.0
+    quality: int | None = None
 
     @property
     def upper(self) -> float:
         """A level that the noise hardly ever exceeds: two standard errors more than `sigma`."""
         return self.sigma + 2 * self.uncertainty
+
+    @property
+    def zeroed(self) -> float:
+        """The standard deviation of what compression may have made zero; 0 if the image was not compressed."""
+        return self.step * zeroed(self.quality) if self.compressed else 0.0
 
 
 def estimate_noise(
@@ -129,7 +141,8 @@ def estimate_noise(
         # Noise below half a step may vanish in the rounding altogether.
         sigma, uncertainty, reasons = floor, max(uncertainty, floor), (*reasons, "rounding")
     told = tuple(dict.fromkeys(reasons)) if uncertainty > _CERTAIN * sigma else ()
-    return NoiseEstimate(sigma, uncertainty, told, compressed, 0.0 if measured is None else measured.rounding)
+    rounding, quality = (0.0, None) if measured is None else (measured.rounding, measured.quality)
+    return NoiseEstimate(sigma, uncertainty, told, compressed, rounding, step, quality)
 
 
 def _from_planes(measured: Measured, blocks: Blocks) -> tuple[float, float, tuple[str, ...]]:

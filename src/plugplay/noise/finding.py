@@ -11,15 +11,16 @@ from plugplay.arrays.checks import BoolArray, FloatArray
 from plugplay.noise.coloured import ColouredNoise, estimate_spectrum
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 
-__all__ = ["FoundNoise", "find_coloured_noise", "find_noise"]
+__all__ = ["FoundNoise", "assumed_noise", "find_coloured_noise", "find_noise"]
 
 # What is assumed where too little was observed to tell: told too much, a restoration is only a little less sharp.
 # A file that was compressed lost some of it.
 UNKNOWN_NOISE, UNKNOWN_COMPRESSED = 3 / 255, 2 / 255
-# What JPEG of quality 92 and 95 took from blurred crops with hardly any noise: 0.7 and 0.8/255 of a gray one, 1.1 to
-# 2.1 of five in colour, whose chroma it halves. Estimates, with their error, saw about half of it: flat places, which
-# are measured, lose least. Told 2.5 instead of 1.3, deblurring gained 0.6 and 3.4 dB on a cat.
-COMPRESSED_GRAY, COMPRESSED_COLOUR = 0.8 / 255, 2.5 / 255
+# What JPEG of quality 92 and 95 took from blurred crops with hardly any noise, in steps of the pixels' values: 0.7 and
+# 0.8 of a gray one, 1.1 to 2.1 of five in colour, whose chroma it halves. Estimates, with their error, saw about half
+# of it: flat places, which are measured, lose least. Told 2.5 instead of 1.3, deblurring gained 0.6 and 3.4 dB on a
+# cat.
+COMPRESSED_GRAY, COMPRESSED_COLOUR = 0.8, 2.5
 # Where texture is everywhere in a file whose steps show, the estimate is a bound. Denoising assumes little, or else it
 # loses texture; where a blur is inverted too little is the cliff, and the bound is assumed up to this level. Of 31
 # crops of gravel, grass, page, bridge, motorcycle, chelsea and nuthatch (JPEG 92, four kernels, noise 0.5, 2 and
@@ -74,12 +75,22 @@ def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: in
     >>> abs(found.level - 0.05) < 0.003
     True
     """
-    estimate = estimate_noise(y, mask=mask, spatial_ndim=spatial_ndim)
+    return assumed_noise(estimate_noise(y, mask=mask, spatial_ndim=spatial_ndim), colour=y.ndim > spatial_ndim)
+
+
+def assumed_noise(estimate: NoiseEstimate, *, colour: bool) -> FoundNoise:
+    """Return the white level to assume, given the estimate.
+
+    Examples
+    --------
+    >>> assumed_noise(NoiseEstimate(0.02, 0.001), colour=False).level
+    0.02
+    """
     # Texture makes an estimate too high, not too low: of 18 images with six kernels and noise 2 to 10/255 such
     # estimates were 0.98 to 6 times the truth, 1.1 in the middle. Of certain ones, one in twenty was 3 % too low or
     # more, which is half of the error that they state.
     margin = 0.0 if "texture or coloured noise" in estimate.reasons else 0.5 * estimate.uncertainty
-    took = COMPRESSED_COLOUR if y.ndim > spatial_ndim else COMPRESSED_GRAY
+    took = estimate.step * (COMPRESSED_COLOUR if colour else COMPRESSED_GRAY)
     level = _safe(estimate)
     if estimate.rounding and level < estimate.sigma:
         took = max(took, min(estimate.sigma, MAX_BOUND))

@@ -54,6 +54,8 @@ class Measured:
         Whether the noise grows with the signal.
     doubt : float
         The relative uncertainty of the level because the noise may also not grow.
+    quality : int, optional
+        The quality of a JPEG file whose steps show.
     """
 
     planes: list[Plane]
@@ -63,6 +65,7 @@ class Measured:
     share: float
     grows: bool = False
     doubt: float = 0.0
+    quality: int | None = None
 
     @property
     def telling(self) -> list[Plane]:
@@ -135,7 +138,8 @@ def _rounds(blocks: Blocks, uneven: NDArray[np.float64], file: Compressed | None
                 groups.append(quiet_power(file.others[usable] / level, blocks.distinct))
         planes = [judge(quiet, p, gridded=blocks.gridded) for quiet in groups for p in range(quiet.mean.shape[1])]
         held, rounding = (0, 0.0) if file is None else (file.held.shape[1], file.error)
-        measured = Measured(planes, held, rounding, blocks.gridded, float(usable.mean()))
+        quality = None if file is None else file.quality
+        measured = Measured(planes, held, rounding, blocks.gridded, float(usable.mean()), quality=quality)
         found = math.sqrt(float(np.mean([plane.power for plane in measured.telling])))
         if found == 0 or (sigma is not None and abs(found - sigma) <= _SETTLED * found):
             break

@@ -94,7 +94,7 @@ class Mismatch:
         return f"the data fit a kernel that is {self.reshaping} better than the given one"
 
 
-def kernel_mismatch(y: FloatArray, traits: Traits, noise: float) -> Mismatch | None:
+def kernel_mismatch(y: FloatArray, traits: Traits, noise: float, *, hidden: float = 0.0) -> Mismatch | None:
     """Return what is wrong with a kernel, if the data say so clearly and it matters; else None.
 
     Parameters
@@ -105,6 +105,8 @@ def kernel_mismatch(y: FloatArray, traits: Traits, noise: float) -> Mismatch | N
         Of the model; only convolutions of 2-D images that keep and observe every pixel can be judged.
     noise : float
         What is known of the noise.
+    hidden : float
+        The standard deviation of what compression may have made zero.
 
     Examples
     --------
@@ -121,7 +123,9 @@ def kernel_mismatch(y: FloatArray, traits: Traits, noise: float) -> Mismatch | N
     side = window_for(y.shape, taps)
     if side is None:
         return None
-    spectra = SmoothSpectra(periodogram(y, side), max(noise, MIN_NOISE))
+    # With as much white noise as may be hidden, zeros of the compression no longer look like those of a kernel.
+    power, level = periodogram(y, side) + hidden**2, math.hypot(max(noise, MIN_NOISE), hidden)
+    spectra = SmoothSpectra(power, level)
     transfer = np.abs(spectra.transfer(taps))
     if float(np.std(spectra.beyond(np.log(np.square(transfer) + FLOOR)))) < MIN_STRUCTURE:
         return None

@@ -45,7 +45,14 @@ class Suspicion:
 
 
 def suspect(
-    y: FloatArray, model: Model, traits: Traits, noise: float, told: float | None = None, *, reshape: bool = True
+    y: FloatArray,
+    model: Model,
+    traits: Traits,
+    noise: float,
+    told: float | None = None,
+    *,
+    reshape: bool = True,
+    hidden: float = 0.0,
 ) -> Suspicion:
     """Compare the observation with the assumed noise and the kernel.
 
@@ -61,10 +68,12 @@ def suspect(
         The estimate that contradicts a given level, if there is one.
     reshape : bool
         Whether the kernel may be replaced.
+    hidden : float
+        The standard deviation of what compression may have made zero.
     """
     level = noise if told is None else told
     whole, known = without_holes(y, traits)
-    mismatch = kernel_mismatch(whole, known, level)
+    mismatch = kernel_mismatch(whole, known, level, hidden=hidden)
     other = reshaped(model, mismatch.reshaping) if reshape and mismatch is not None and mismatch.is_clear else None
     if mismatch is not None and other is not None:
         changed = traits_of(other, y, spatial_ndim=traits.spatial_ndim)

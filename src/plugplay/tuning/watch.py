@@ -84,6 +84,10 @@ NOISE_OR_TEXTURE, EXCESS_OR_TEXTURE = 1 / 3, 1 / 2
 NOISE_IN_RESIDUAL = 0.7
 # JPEG of quality 92 and 95 left 13 to 14/255 there of 20/255 (motorcycle, chelsea).
 TAKEN_BY_JPEG = 1.5
+# The least share of a given level that is assumed. Where compression smoothed an image, hardly any residual is left,
+# and what a run assumed was far too little: smooth photographs, as JPEG files of quality 77 to 85, lost 2 to 7 dB with
+# 4 to 16/255 told.
+MIN_OF_GIVEN = 0.5
 # The factor by which the noise is raised if a run only shows that it was too low. It grows if the noise was raised
 # before, except behind a mild blur, where too high a level costs most (chelsea, Gaussian 0.5, stored with gamma: 1.4 dB
 # below its input with 9/255, 2.8 dB above with 3/255).
@@ -207,6 +211,8 @@ class Watch:
             noise = max(there.level, NOISE_IN_RESIDUAL * left, MIN_NOISE)
             if noise < MAX_EXCESS_RESIDUAL * assumed and self._is_compressed():
                 noise = math.inf if self.estimated else TAKEN_BY_JPEG * noise
+            if not self.estimated:
+                noise = max(noise, MIN_OF_GIVEN * assumed)
             if noise < MAX_EXCESS_RESIDUAL * assumed:
                 return Suggestion(noise, "excess", there.level)
         return None
