@@ -88,15 +88,24 @@ def mosaic_of(x: Array) -> Array:
     return np.take_along_axis(x, colours(x.shape)[..., None], axis=-1)[..., 0]
 
 
-def photograph(x: Array, demosaicking: str, photons: float, read: float, seed: int = 0) -> NDArray[np.uint8]:
-    """Return what the camera writes, decoded."""
+def developed(x: Array, demosaicking: str, photons: float, read: float, seed: int = 0) -> NDArray[np.uint8]:
+    """Return what the camera makes of the light, in 8 bits."""
     rng = np.random.default_rng(seed)
     expected = mosaic_of(x)
     mosaic = rng.poisson(photons * expected) / photons + read * rng.normal(size=expected.shape)
-    pixels = np.round(255 * np.clip(DEMOSAICKINGS[demosaicking](mosaic), 0, 1)).astype(np.uint8)
+    return np.round(255 * np.clip(DEMOSAICKINGS[demosaicking](mosaic), 0, 1)).astype(np.uint8)
+
+
+def as_jpeg(pixels: NDArray[np.uint8], subsampling: int) -> NDArray[np.uint8]:
+    """Return what a JPEG file of quality 95 keeps; `subsampling` is 0 for 4:4:4 and 2 for 4:2:0."""
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "jpeg", quality=95, subsampling=2)
+    Image.fromarray(pixels).save(file, "jpeg", quality=95, subsampling=subsampling)
     return np.asarray(Image.open(file))
+
+
+def photograph(x: Array, demosaicking: str, photons: float, read: float, seed: int = 0) -> NDArray[np.uint8]:
+    """Return what the camera writes, decoded."""
+    return as_jpeg(developed(x, demosaicking, photons, read, seed), 2)
 
 
 def true_noise(error: Array, side: int = 32) -> ColouredNoise:

@@ -28,6 +28,7 @@ from plugplay.noise.impulses import impulses
 from plugplay.pnp.state import State
 from plugplay.tuning import counting, unclipping
 from plugplay.tuning.decimation import noise_behind, noise_found, unaliased
+from plugplay.tuning.smoothed import told_of
 from plugplay.tuning.star_fields import star_field
 
 if TYPE_CHECKING:
@@ -194,7 +195,8 @@ def posed(
         found = _found(y, model, traits, scale)
         inverted = traits.spectrum is not None and traits.decimation == 1 and not traits.pointwise
         least = max(found.level, noise_floor * scale.gain, found.compression if inverted else 0.0)
-        level = noise_behind(traits, least, found.uncertainty) * scale.slope
+        # A denoiser may leave what is left of strong frequencies; inverting a blur amplifies it.
+        level = noise_behind(traits, max(least, found.strongest), found.uncertainty) * scale.slope
         nominal = level / scale.noise_gain
         return Posed(
             data_term,
@@ -202,7 +204,7 @@ def posed(
             nominal if found.coloured is None else ColouredNoise(nominal, found.coloured.spectrum),
             found.uncertainty * scale.slope,
             found.margin * scale.slope,
-            counting.grows_untold(y, model, traits, scale),
+            (*told_of(found.strongest, least), *counting.grows_untold(y, model, traits, scale)),
         )
     if isinstance(noise, ColouredNoise) and not counting.leaves_noise_alone(traits):
         raise ValueError(

@@ -45,6 +45,9 @@ class NoiseEstimate:
         The step of the values if they lie on a lattice, as those of 8-bit files do, else 0.
     quality : int, optional
         The quality of a JPEG file, 1 to 100, if its quantisation steps show.
+    strongest : float
+        The standard deviation of white noise that is as strong as this noise at low frequencies, if it is stronger
+        there than at high ones, as in demosaicked photographs; 0 if it passes for white.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class NoiseEstimate:
     rounding: float = 0.0
     step: float = 0.0
     quality: int | None = None
+    strongest: float = 0.0
 
     @property
     def upper(self) -> float:
@@ -141,8 +145,18 @@ def estimate_noise(
         # Noise below half a step may vanish in the rounding altogether.
         sigma, uncertainty, reasons = floor, max(uncertainty, floor), (*reasons, "rounding")
     told = tuple(dict.fromkeys(reasons)) if uncertainty > _CERTAIN * sigma else ()
-    rounding, quality = (0.0, None) if measured is None else (measured.rounding, measured.quality)
-    return NoiseEstimate(sigma, uncertainty, told, compressed, rounding, step, quality)
+    if measured is None:
+        return NoiseEstimate(sigma, uncertainty, told, compressed, step=step)
+    return NoiseEstimate(
+        sigma,
+        uncertainty,
+        told,
+        compressed,
+        rounding=measured.rounding,
+        step=step,
+        quality=measured.quality,
+        strongest=measured.strongest(),
+    )
 
 
 def _from_planes(measured: Measured, blocks: Blocks) -> tuple[float, float, tuple[str, ...]]:

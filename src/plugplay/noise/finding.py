@@ -55,6 +55,8 @@ class FoundNoise:
         The noise that compression probably removed or hides; it counts as noise when a blur is inverted.
     measured : float
         The measured level; `level` is lower if that is very uncertain.
+    strongest : float
+        What counts as noise when a blur is inverted, if the noise is stronger at low frequencies; else 0.
     """
 
     level: float
@@ -63,6 +65,7 @@ class FoundNoise:
     margin: float = 0.0
     compression: float = 0.0
     measured: float = 0.0
+    strongest: float = 0.0
 
 
 def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: int = 2) -> FoundNoise:
@@ -100,6 +103,7 @@ def assumed_noise(estimate: NoiseEstimate, *, colour: bool) -> FoundNoise:
         margin=margin,
         compression=took * estimate.compressed,
         measured=max(level, estimate.sigma),
+        strongest=estimate.strongest,
     )
 
 

@@ -12,6 +12,7 @@ from plugplay.noise.blocks import Blocks
 from plugplay.noise.compression import Compressed, compressed_planes
 from plugplay.noise.curve import curve_of_blocks
 from plugplay.noise.quiet import Plane, judge, quiet_power
+from plugplay.noise.strongest import strongest_of_file, strongest_of_planes
 
 __all__ = ["Measured", "measure_planes"]
 
@@ -81,6 +82,13 @@ class Measured:
         else:
             level, relative = _of_colour(self.planes, self.gridded)
         return level, math.hypot(relative, self.doubt)
+
+    def strongest(self) -> float:
+        """Return how strong the noise is at low frequencies if it is stronger there than elsewhere; else 0."""
+        if len(self.planes) != 3 or (self.gridded and not self.held):
+            return 0.0
+        level, _ = self.level()
+        return strongest_of_file(self.planes[0], level) if self.held else strongest_of_planes(self.planes, level)
 
 
 def measure_planes(blocks: Blocks) -> Measured | None:

@@ -11,6 +11,7 @@ import numpy as np
 from plugplay.tuning.empty_frequencies import most_noise
 from plugplay.tuning.folding import NoiseBounds, noise_bounds
 from plugplay.tuning.holding_out import foretold, speaks_of_noise
+from plugplay.tuning.smoothed import smoothed_noise
 from plugplay.tuning.texture import HARMLESS, is_noise, without_texture
 
 if TYPE_CHECKING:
@@ -56,8 +57,10 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
     """
     whole = traits.spatial_ndim == 2 and traits.observed is None
     if traits.decimation == 1:
-        # What was compressed holds less noise where images have least of theirs.
-        most = math.inf if found.compression else most_noise(y, traits)
+        # What was compressed or demosaicked holds less noise at high frequencies, where blurred images have least.
+        most = math.inf if found.compression and not found.strongest else most_noise(y, traits)
+        found = replace(found, strongest=smoothed_noise(found, most, traits))
+        most = math.inf if found.compression or found.strongest else most
         measured = min(found.measured, most)
         # An estimate that was lowered because it may be texture is noise after all if a denoiser removes most of it.
         believed = whole and found.level < measured and is_noise(y, measured)
@@ -65,6 +68,7 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
         if level < most:
             return replace(found, level=level)
         return replace(found, level=most, uncertainty=min(found.uncertainty, most), margin=0.0)
+    found = replace(found, strongest=0.0)
     if not whole:
         return replace(found, level=found.measured)
     bounds = noise_bounds(y, traits)

@@ -25,8 +25,9 @@ One sign shows that lambda was too large:
 
 * **The residual is far smaller than the noise**, also where the blur leaves least of an image, so that it should
   contain nearly all of the noise. A denoiser that keeps texture together with its noise leaves a small residual as
-  well. A second run, with the level of that residual, decides: with texture it leaves hardly any. JPEG files have less
-  noise at these frequencies, which noise estimates take into account, so for JPEG files only given levels are lowered.
+  well. A second run, with the level of that residual, decides: with texture it leaves hardly any. JPEG files and
+  demosaicked photographs have less noise at these frequencies, which noise estimates take into account, so for those
+  only given levels are lowered.
 
 If the second run does not tell noise from texture, the result is a weighted mean of both runs: their errors differ, and
 the mean is nearly as good as the better one and far better than the worse (`Watch.share`).
@@ -209,7 +210,7 @@ class Watch:
             return Suggestion(min(max(RAISE * assumed, self._measured()), RAISE**2 * assumed), "noise")
         if "excess" not in refuted and self.noise == self.first_noise and left < MAX_EXCESS_RESIDUAL * assumed:
             noise = max(there.level, NOISE_IN_RESIDUAL * left, MIN_NOISE)
-            if noise < MAX_EXCESS_RESIDUAL * assumed and self._is_compressed():
+            if noise < MAX_EXCESS_RESIDUAL * assumed and self._has_smoothed_noise():
                 noise = math.inf if self.estimated else TAKEN_BY_JPEG * noise
             if not self.estimated:
                 noise = max(noise, MIN_OF_GIVEN * assumed)
@@ -251,7 +252,7 @@ class Watch:
                     return 1.0
                 # Fine texture is removed as well, but does not appear in the residual; neither do effects of a wrong
                 # kernel.
-                return 1.0 if self._is_compressed() else 0.0 if self.mild else NOISE_OR_TEXTURE
+                return 1.0 if self._has_smoothed_noise() else 0.0 if self.mild else NOISE_OR_TEXTURE
             case "excess":
                 kept = self._weak_noise(after.image, x).level / suggested.weak
                 if kept < MIN_RESIDUAL_LEFT or self.suggests(after, x, refuted=refuted | {"excess"}) is not None:
@@ -287,12 +288,13 @@ class Watch:
             return 0.0
         return estimate_noise(self.observation).sigma
 
-    def _is_compressed(self) -> bool:
-        """Tell whether the observation was a JPEG file, which has less noise where an image is weakest."""
+    def _has_smoothed_noise(self) -> bool:
+        """Tell whether the observation was compressed or demosaicked and has less noise where an image is weakest."""
         if self.observation is None or self.scale is None:
             return False
         stored = self.observation if self._is_linear else self.scale.to_nominal(self.observation)
-        return estimate_noise(stored, mask=self.observed).compressed
+        estimate = estimate_noise(stored, mask=self.observed)
+        return estimate.compressed or estimate.strongest > 0
 
     def _ringing(self, image: FloatArray) -> float:
         return -math.inf if self.taps is None else ringing(image, self.taps)
