@@ -86,6 +86,6 @@ def told_of(smoothed: float, otherwise: float) -> tuple[str, ...]:
     if smoothed <= TOLD * otherwise:
         return ()
     return (
-        "the noise is stronger at low frequencies than at high ones, as after demosaicking: the stronger level was "
+        "the noise seems stronger at low frequencies than at high ones, as after demosaicking: the stronger level was "
         "assumed",
     )
