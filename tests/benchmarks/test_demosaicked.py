@@ -32,7 +32,8 @@ def test_a_sample_has_as_many_of_each_file_and_demosaicking(demosaicked):
 
 
 def test_images_for_finding_and_checking_are_not_the_same(demosaicked):
-    assert not set(demosaicked.IMAGES["fit"]) & set(demosaicked.IMAGES["check"])
+    names = [name for group in demosaicked.IMAGES.values() for name in group]
+    assert len(names) == len(set(names))
 
 
 def test_a_demosaicked_frame_has_smoother_noise_than_a_white_one(demosaicked):

@@ -88,7 +88,7 @@ class Measured:
         if len(self.planes) != 3 or (self.gridded and not self.held):
             return 0.0
         level, _ = self.level()
-        return strongest_of_file(self.planes[0], level) if self.held else strongest_of_planes(self.planes, level)
+        return strongest_of_file(self.telling, level) if self.held else strongest_of_planes(self.planes, level)
 
 
 def measure_planes(blocks: Blocks) -> Measured | None:

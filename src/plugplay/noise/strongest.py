@@ -15,10 +15,10 @@ noise of luminance is 0.9 to 2.6 times that of the stronger difference in quiet 
 
 Compression with subsampled chroma takes that sign away. In a JPEG file luma shows by how much the noise grows from
 high to middle frequencies, and it grows about as much again towards low ones: with amplitudes h and m, pure demosaicked
-noise has 0.75 (Malvar) and 0.9 (bilinear) of :math:`m^2 / h` there, photographs 0.65 to 1.5. `FILE` times that counts
-if m / h is beyond the limits of `RISING`, and nothing below them, gradually between. Demosaicked noise of 4/255 and
-more mostly has 1.3 to 2, white noise of 5/255 and more 0.9 to 1.2. But fine texture has up to 2 as well, so a caller
-that knows more must bound the level (`plugplay.tuning.smoothed`).
+noise has 0.75 (Malvar) and 0.9 (bilinear) of :math:`m^2 / h` there, photographs 0.65 to 1.5. `FILE` times that, or what
+chroma has there if it was not subsampled, counts if m / h is beyond the limits of `RISING`, nothing below them, and
+gradually between. Demosaicked noise of 4/255 and more mostly has 1.3 to 2, white noise of 5/255 and more 0.9 to 1.2.
+But fine texture has up to 2 as well, so a caller that knows more must bound the level (`plugplay.tuning.smoothed`).
 
 Found on astronaut, nuthatch, coffee and rocket (``benchmarks/demosaicked.py --images fit``), and that white noise does
 not pass for it also on the photographs Bridge, aitzgorri, friends, umang and life.
@@ -42,7 +42,7 @@ __all__ = ["strongest_of_file", "strongest_of_planes"]
 
 SMOOTHED = (4.0, 6.0)
 LUMINANCE = 1.7
-RISING = (1.1, 1.3)
+RISING = (1.1, 1.2)
 FILE = 1.15
 
 
@@ -61,12 +61,13 @@ def strongest_of_planes(planes: list[Plane], level: float) -> float:
     return _raised(level, evidence, SMOOTHED, LUMINANCE * max(_amplitude(plane, LOWEST) for plane in planes[1:]))
 
 
-def strongest_of_file(luma: Plane, level: float) -> float:
-    """Return the same for a colour JPEG file, given its luma before it was rounded."""
-    if luma.power <= 0:
+def strongest_of_file(planes: list[Plane], level: float) -> float:
+    """Return the same for a colour JPEG file, given its luma, and its chroma if that was not subsampled."""
+    if planes[0].power <= 0:
         return 0.0
-    middle, high = (_amplitude(luma, ring) for ring in (MIDDLE, HIGH))
-    return _raised(level, middle / high, RISING, FILE * middle**2 / high)
+    middle, high = (_amplitude(planes[0], ring) for ring in (MIDDLE, HIGH))
+    strongest = max([middle**2 / high, *(_amplitude(plane, LOWEST) for plane in planes[1:])])
+    return _raised(level, middle / high, RISING, FILE * strongest)
 
 
 def _raised(level: float, evidence: float, limits: tuple[float, float], strongest: float) -> float:
