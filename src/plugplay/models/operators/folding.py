@@ -134,8 +134,12 @@ def _fold(
 ) -> None:
     """Write a row of the spectrum of G x, given the sums of aliases in this row and in the opposite one."""
     out[0] = sums[0] + np.conj(opposite[0])
-    for c in range(1, out.size):
-        out[c] = sums[c] + np.conj(opposite[sums.size - c])
+    # Slices, because the compiler then knows that no index is negative, and works on several columns at a time.
+    ahead, behind, made = sums[1 : out.size], opposite[sums.size - out.size + 1 :], out[1:]
+    last = behind.size - 1
+    for c in range(behind.size):
+        mirrored = behind[last - c]
+        made[c] = complex(ahead[c].real + mirrored.real, ahead[c].imag - mirrored.imag)
     middle = length // 2
     for row in rows:
         out[0] += transfer[row, 0] * spectrum[row, 0]
