@@ -274,7 +274,15 @@ def _rows_of_each(spectra: NDArray[Any]) -> NDArray[Any]:
 
 
 def _into(planes: FloatArray) -> Take:
-    """Return what puts the strips that are handed over into planes."""
+    """Return what puts the strips that are handed over into planes of an image."""
+    image = np.moveaxis(planes, 0, -1)
+    if len(planes) == 3 and image.flags.c_contiguous:
+        from plugplay.models.operators.interleaving import interleave
+
+        def take_colours(first: int, stop: int, rows: FloatArray) -> None:
+            interleave(rows.reshape(3, -1), image[first:stop].reshape(-1, 3))
+
+        return take_colours
 
     def take(first: int, stop: int, rows: FloatArray) -> None:
         for plane, strip in zip(planes, rows, strict=True):  # an innermost loop over channels would be a slow one
