@@ -29,6 +29,8 @@ STALLED = 250
 FAITHFUL = 20
 # Number of elements that are processed at a time: enough to be worth a call.
 PIECE = 1 << 17
+# Number of elements from which on threads save more time than it takes to wake them.
+WORTH_SHARING = 1 << 19
 POWER_STEPS = 30
 # Power iteration approaches the largest eigenvalue from below.
 POWER_MARGIN = 1.05
@@ -279,7 +281,7 @@ def _advanced(
 
 def _in_pieces(task: Callable[[int, int], Any], size: int) -> list[Any]:
     """Return ``task(first, stop)`` for pieces of so many elements, done by as many threads as `scipy.fft` has."""
-    return share_out(task, strips(size, PIECE), scipy.fft.get_workers())
+    return share_out(task, strips(size, PIECE), scipy.fft.get_workers() if size >= WORTH_SHARING else 1)
 
 
 def _kernels() -> ModuleType:
