@@ -252,7 +252,7 @@ class _CheckedDenoiser:
         framed = self._framed
         if framed is None or noisy.shape != tuple(framed.shape):  # an iteration may denoise the observation itself
             return self._denoised(noisy, sigma).copy()
-        return framed.enter(self._denoised(np.ascontiguousarray(framed.crop(noisy)), sigma))
+        return framed.enter(self._denoised(framed.crop(noisy), sigma))  # a view: large images leave no room for a copy
 
     def _denoised(self, noisy: FloatArray, sigma: float) -> FloatArray:
         """Return what the denoiser makes of an image, in memory that may be its own."""

@@ -65,7 +65,6 @@ def denoise_image(
     ndarray
         The estimate, with the shape and dtype of `image`.
     """
-    image = np.ascontiguousarray(image)
     scale = image.dtype.type(_scale(float(max(image.max(), -image.min()))))
     channels = 1 if image.ndim == 2 else image.shape[2]
     known = mean is not None and len(mean) == channels
