@@ -150,11 +150,16 @@ KERNELS = {
 @cache
 def taps(name: str, variant: Variant = VARIANTS[MATCHED]) -> Array:
     """Return the kernel that a restoration is told: what it is, or what a variant makes of it."""
+    return sampled(KERNELS[name], variant)
+
+
+def sampled(blur: Kernel, variant: Variant = VARIANTS[MATCHED]) -> Array:
+    """Return the taps of a kernel, or of what a variant makes of it."""
     n = 2 * (REACH + 2) + 1
     fine = (np.arange(n * SUBPIXELS) + 0.5) / SUBPIXELS - n / 2
     y, x = fine[:, None], fine[None, :] - variant.shift
     c, s = math.cos(math.radians(variant.turn)), math.sin(math.radians(variant.turn))
-    density = KERNELS[name].density((c * y - s * x) / variant.stretch, (s * y + c * x) / variant.stretch)
+    density = blur.density((c * y - s * x) / variant.stretch, (s * y + c * x) / variant.stretch)
     kernel = density.reshape(n, SUBPIXELS, n, SUBPIXELS).sum(axis=(1, 3))
     kernel[kernel < 1e-4 * kernel.max()] = 0
     if variant.rounded:

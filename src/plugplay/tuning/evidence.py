@@ -9,7 +9,7 @@ more than `MIN_EVIDENCE`, it is wrong.
 
 ``python benchmarks/kernels.py`` tests this on crops of 144 x 144 pixels of twelve images, all of which were used to set
 the limits. Of 120 right kernels (motion, disks, boxes; JPEG of quality 92, or noise of 0.5 and 2/255) none was
-replaced; of 180 that were wrong by a tenth 125 were, all by a better one. Gaussian blur has no zeros and cannot be
+replaced; of 180 that were wrong by a tenth 123 were, all by a better one. Gaussian blur has no zeros and cannot be
 judged.
 
 **Consequences.** If the evidence comes from frequencies at which the image stands out of the noise, and t and R differ
