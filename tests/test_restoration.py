@@ -308,3 +308,13 @@ def test_wrong_kinds_of_arguments(call, message, camera):
     with pytest.raises((ValueError, TypeError)) as caught:
         call(camera[:32, :32])
     assert message in str(caught.value)
+
+
+def test_inpainting_with_a_mask_that_marks_nothing_is_questioned():
+    scene = np.add.outer(np.arange(24), np.arange(20)) / 50
+    options = {"denoiser": "tv", "max_iter": 2, "noise": 0.02}
+    mask = np.ones(scene.shape, bool)
+    (told,) = [text for text in pp.inpaint(scene, mask, **options).warnings if "the mask" in text]
+    assert told.startswith("the mask marks nothing as missing, so nothing was filled in")
+    mask[3, 4] = False
+    assert pp.inpaint(scene, mask, **options).warnings == ()

@@ -12,6 +12,7 @@ import numpy as np
 from plugplay import denoisers
 from plugplay.arrays.axes import Axes, without_single_frame
 from plugplay.arrays.checks import check_choice, numeric_array
+from plugplay.arrays.masks import nothing_missing
 from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
 from plugplay.models.exposure import exposed, per_exposure
@@ -270,7 +271,7 @@ def inpaint(
     ndim = options.get("spatial_ndim") or 2
     observed, known = observation_of(y, {**options}, optical=False)
     seen, doubts = mask_inside(observed, mask, ndim, known)
-    return restore(observed, Inpainting(seen, spatial_ndim=ndim), **known).noting(*doubts)
+    return restore(observed, Inpainting(seen, spatial_ndim=ndim), **known).noting(*doubts, *nothing_missing(seen))
 
 
 @_with_options

@@ -101,6 +101,24 @@ def test_odd_masks_are_questioned(run, folder, mask, words, how):
     assert (folder / f"{how}.png").is_file()
 
 
+def test_masks_that_mark_nothing_are_questioned_one_by_one(run, folder, noisy):
+    """In a folder, one such mask does not stop the others; pixels that are NaN are holes without any mask."""
+    gaps = np.where(io.read(folder / "hard.png").pixels > 0, noisy, np.nan).astype(np.float32)
+    (folder / "frames").mkdir()
+    (folder / "masks").mkdir()
+    for number in range(3):
+        io.write(folder / f"frames/{number}.tif", ImageFile.of(gaps if number == 2 else noisy.astype(np.float32)))
+        mask = np.full(noisy.shape, 255, np.uint8)
+        mask[4:6, 4:6] = 0 if number == 0 else 255
+        io.write(folder / f"masks/{number}.png", ImageFile.of(mask))
+    done = run("inpaint", "frames", "-o", "filled", "--mask", "masks", *CHEAP, "--strict", "--json", cwd=folder)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 3, done.stderr
+    assert [record["doubtful"] for record in records] == [False, True, False]
+    assert any("the mask marks nothing as missing" in text for text in records[1]["warnings"])
+    assert all((folder / f"filled/{number}.tif").is_file() for number in range(3))
+
+
 def test_doubtful_results_and_complaints_of_the_run(folder, monkeypatch):
     """What the loop says about its result is shown, whatever else is."""
     finished = Plan._finished

@@ -7,7 +7,7 @@ from scipy.ndimage import distance_transform_edt, maximum_filter
 
 from plugplay.arrays.checks import BoolArray, FloatArray, check_finite
 
-__all__ = ["fill_from_nearest", "hardly_observed", "mask_for", "observed_values", "share_inside"]
+__all__ = ["fill_from_nearest", "hardly_observed", "mask_for", "nothing_missing", "observed_values", "share_inside"]
 
 # A mask with fewer observed pixels than this share is questioned.
 MIN_OBSERVED = 0.1
@@ -29,6 +29,19 @@ def hardly_observed(mask: BoolArray) -> tuple[str, ...]:
     return (
         f"{missing} % of the pixels are missing according to the mask; True, or white, means observed: is it inverted?",
     )
+
+
+def nothing_missing(mask: BoolArray) -> tuple[str, ...]:
+    """Return a sentence about a mask by which nothing is missing, else nothing.
+
+    Examples
+    --------
+    >>> nothing_missing(np.array([True, True]))
+    ('the mask marks nothing as missing, so nothing was filled in; False, or black, means missing',)
+    """
+    if not mask.all():
+        return ()
+    return ("the mask marks nothing as missing, so nothing was filled in; False, or black, means missing",)
 
 
 def share_inside(mask: BoolArray, spatial_ndim: int, reach: int) -> float:

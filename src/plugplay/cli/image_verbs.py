@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,8 +129,15 @@ class Inpaint:
         return {}
 
     def read(self, path: Path, job: Job, settings: Settings) -> Source:
-        """Read an image file and its mask."""
-        return _read(path, job, settings, self.mask)
+        """Read an image file and its mask; a mask that marks nothing is questioned, as there is nothing to fill in."""
+        import numpy as np
+
+        from plugplay.arrays.masks import nothing_missing
+
+        source = _read(path, job, settings, self.mask)
+        if source.masks is None or not np.isfinite(source.image.pages).all():
+            return source
+        return replace(source, doubts=(*source.doubts, *nothing_missing(source.masks)))
 
     def size(self, path: Path, settings: Settings) -> str:
         """Say how large the result is."""
