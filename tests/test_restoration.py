@@ -209,6 +209,12 @@ def test_a_gray_only_denoiser_works_on_colour(astronaut):
         ({"denoiser": "bm4d"}, "unknown denoiser 'bm4d'; available:"),
         ({"denoiser": 3}, "denoiser must be a name or a callable"),
         ({"noise": -0.1}, "noise must be >= 0; got -0.1"),
+        (
+            {"noise": np.full((16, 16), 0.1)},
+            "noise must be a number, a PoissonGaussian, a ColouredNoise or 'auto'; got an",
+        ),
+        ({"noise": [0.1, 0.2]}, "got [0.1, 0.2] of type list"),
+        ({"y": np.linspace(0, 1e-310, 256).reshape(16, 16)}, "below the smallest normal float"),
         ({"lam": -1.0}, "lam must be > 0"),
         ({"data_range": (1, 0)}, "low < high"),
         ({"data_range": "8bit"}, "data_range must be a pair"),

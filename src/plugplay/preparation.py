@@ -18,6 +18,7 @@ from plugplay.clipping import clip_of, goes_beyond
 from plugplay.denoisers.base import min_sigma_of, name_of, prepare_denoiser
 from plugplay.levels import coarse_of, is_large, is_plain
 from plugplay.models import description
+from plugplay.noise.given import check_noise
 from plugplay.plan import Plan
 from plugplay.pnp.denoise_first import DenoiseFirst
 from plugplay.pnp.iterations import get_iteration
@@ -235,6 +236,7 @@ def _viewed(
 ) -> _View:
     """Put the axes in order, find the scale, and leave out pixels that do not follow the model."""
     ndim = description.spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
+    check_noise(noise)
     given = numeric_array(y, "y")
     leading = description.leading_axes_of(model)
     axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading)

@@ -119,6 +119,26 @@ def test_masks_that_mark_nothing_are_questioned_one_by_one(run, folder, noisy):
     assert all((folder / f"filled/{number}.tif").is_file() for number in range(3))
 
 
+def test_references_that_do_not_fit_only_cost_the_psnr(run, folder, noisy):
+    colour = np.repeat((noisy * 255).astype(np.uint8)[..., None], 3, axis=-1)
+    io.write(folder / "colour.png", ImageFile.of(colour, colour=True))
+    io.write(folder / "small.png", ImageFile.of(colour[:9, :, 0]))
+    for name, what in (("colour", "20 x 24 pixels in 3 channels"), ("small", "20 x 9 pixels in 1 channel")):
+        done = run(
+            "denoise", "a.png", "-o", f"of-{name}.png", *CHEAP, "--reference", f"{name}.png", "--json", cwd=folder
+        )
+        record = json.loads(done.stdout)
+        assert (done.returncode, record["doubtful"], "psnr" in record["pages"][0]) == (0, False, False), done.stderr
+        told = f"no PSNR: the reference has {what}, but the result has 20 x 24 pixels in 1 channel"
+        assert told in record["warnings"]
+
+
+def test_formats_that_cannot_be_written_are_refused_with_others(run, folder):
+    done = run("denoise", "a.png", "-o", "b.bmp", cwd=folder)
+    assert done.returncode == 2
+    assert "files that end in .bmp cannot be written; choose .png or .tif" in done.stderr
+
+
 def test_doubtful_results_and_complaints_of_the_run(folder, monkeypatch):
     """What the loop says about its result is shown, whatever else is."""
     finished = Plan._finished

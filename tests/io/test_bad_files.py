@@ -103,6 +103,10 @@ def test_what_is_no_image(tmp_path):
     (tmp_path / "text.png").write_text("not an image\n")
     assert "is empty" in error_of(tmp_path / "empty.png")
     assert "is not an image file that can be read" in error_of(tmp_path / "text.png")
+    for name, head in {"BMP": b"BM6\0\0\0", "GIF": b"GIF89a", "AVIF": b"\0\0\0 ftypavif"}.items():
+        (tmp_path / "other.png").write_bytes(head + bytes(40))
+        told = error_of(tmp_path / "other.png")
+        assert f"is a {name} file, which cannot be read: convert it to PNG or TIFF first; available: PNG, JPEG" in told
     assert "there is no such file" in error_of(tmp_path / "missing.png")
     assert "is a folder" in error_of(tmp_path)
     assert "cannot be read" in error_of("a\0b.png")

@@ -37,6 +37,8 @@ MAX_BEYOND, BLOCK, BEYOND_ERRORS = 0.05, 8, 5.0
 MIN_RESOLVED = 1e-12
 # The squares of a whole image of such values still have a sum.
 MAX_VALUE = 1e140
+# Smaller values have fewer digits, and what divides by them overflows.
+MIN_VALUE = float(np.finfo(np.float64).tiny)
 # More pixels do not change the quantiles.
 MAX_SAMPLES = 1_000_000
 
@@ -145,6 +147,11 @@ class Scale:
             return nominal
         if max(map(abs, found)) > MAX_VALUE:
             raise ValueError(f"y has values beyond {MAX_VALUE:g}, whose squares overflow")
+        if 0 < (largest := max(map(abs, found))) < MIN_VALUE:
+            raise ValueError(
+                f"y has values of at most {largest:.2g}, below the smallest normal float, {MIN_VALUE:.2g}: multiply "
+                "them by a constant first"
+            )
         first, last = ((value - low) / (high - low) for value in found)
         if nominal.integer and found[0] < found[1] and last - first < MIN_RESOLVED:
             raise ValueError(

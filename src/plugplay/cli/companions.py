@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from plugplay.io import ImageFile
 
-__all__ = ["check_pages", "cropped", "mask_pages"]
+__all__ = ["check_pages", "cropped", "mask_pages", "unlike_reference"]
 
 
 def mask_pages(mask: ImageFile, path: Path, photograph: ImageFile | None = None) -> tuple[NDArray[np.bool_], list[str]]:
@@ -45,3 +45,16 @@ def check_pages(what: str, found: int, pages: int) -> None:
     """Accept one companion for all pages, or one for each."""
     if found not in (1, pages):
         raise ValueError(f"the {what} has {found} pages, but the image has {pages}: one is needed, or one for each")
+
+
+def unlike_reference(image: ImageFile, reference: ImageFile, factor: int) -> str:
+    """Return why the result cannot be compared with the reference, which must not stop a restoration; else nothing."""
+    height, width = (factor * side for side in image.pages.shape[1:3])
+    wanted, found = _size((height, width), image), _size(reference.pages.shape[1:3], reference)
+    return "" if found == wanted else f"no PSNR: the reference has {found}, but the result has {wanted}"
+
+
+def _size(shape: tuple[int, ...], image: ImageFile) -> str:
+    height, width = shape
+    channels = image.pixels.shape[-1] if image.colour else 1
+    return f"{width} x {height} pixels in {channels} channel{'s' * (channels > 1)}"

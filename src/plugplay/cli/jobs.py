@@ -88,7 +88,7 @@ def collect(
         return [Job(found[0][0], None, found[0][1])]
     target = Path(output)
     if single and target.suffix and not writable(target) and not _is_folder(target):
-        raise UsageError(f"--output {output}: files that end in {target.suffix} cannot be written")
+        raise UsageError(f"--output {output}: files that end in {target.suffix} cannot be written; choose .png or .tif")
     if single and writable(target) and not _is_folder(target):
         return [Job(found[0][0], target, found[0][1])]
     if target.is_file() or (writable(target) and not target.is_dir()):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from plugplay.cli.companions import check_pages, cropped, mask_pages
+from plugplay.cli.companions import check_pages, cropped, mask_pages, unlike_reference
 from plugplay.cli.jobs import Job, companion
 
 if TYPE_CHECKING:
@@ -223,6 +223,8 @@ def read_image(
     if masks is not None and masks.shape[1:] != image.pages.shape[1:3]:
         raise ValueError(f"the mask has the shape {masks.shape[1:]}, but the image has {image.pages.shape[1:3]}")
     transfer, notes = io.light_transfer(image, linear, optical=optical)
+    if truth is not None and (unlike := unlike_reference(image, truth, factor)):
+        truth, notes = None, (*notes, unlike)
     return ImageSource(image, masks, truth, factor, offset, tuple(doubts), transfer, notes)
 
 

@@ -102,6 +102,20 @@ _FORMATS = (
     _Format("NPZ", "numpy_files", (".npz",), (b"PK\x03\x04",), _ALL_DTYPES, "f4", writer="write_npz"),
 )
 
+# Formats that cannot be read, so that an error can name them: where in a file they are recognised, and by what.
+_OTHERS = (
+    ("BMP", 0, b"BM"),
+    ("GIF", 0, b"GIF8"),
+    ("Photoshop", 0, b"8BPS"),
+    ("PDF", 0, b"%PDF"),
+    ("JPEG 2000", 0, b"\x00\x00\x00\x0cjP"),
+    ("JPEG XL", 0, b"\x00\x00\x00\x0cJXL"),
+    ("JPEG XL", 0, b"\xff\x0a"),
+    ("AVIF", 4, b"ftypavif"),
+    ("HEIF", 4, b"ftypheic"),
+    ("HEIF", 4, b"ftypmif1"),
+)
+
 
 def suffixes() -> tuple[str, ...]:
     """Return the file name endings that `write` knows."""
@@ -250,8 +264,16 @@ def _sniffed(source: Path) -> _Format:
     for format_ in _FORMATS:
         if head.startswith(format_.magic) and (format_.name != "WebP" or head[8:12] == b"WEBP"):
             return format_
+    other = _known_otherwise(head)
     what = "is empty" if not head else "is not an image file that can be read"
+    if other:
+        what = f"is a {other} file, which cannot be read: convert it to PNG or TIFF first"
     raise ImageFileError(f"{printable(source)} {what}; available: {', '.join(format_.name for format_ in _FORMATS)}")
+
+
+def _known_otherwise(head: bytes) -> str:
+    """Return the name of a format that is recognised but not read; empty if it is none."""
+    return next((name for name, start, magic in _OTHERS if head[start:].startswith(magic)), "")
 
 
 def _named(target: Path) -> _Format:
