@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from skimage import data
 
 import plugplay as pp
 from plugplay.tuning.doubts import Seen, doubts
@@ -40,3 +41,16 @@ def test_coarse_structure_below_the_noise_is_structure(contrast, doubted):
     watch = watched(y, 0.1, pp.kernels.gaussian(5, sigma=1.0))
     smooth = np.full_like(y, 0.5) + ramp
     assert any("no more than its noise" in text for text in doubts(watch, smooth, smooth)) == doubted
+
+
+@pytest.mark.parametrize(
+    ("told", "noise", "doubted"),
+    [("gaussian:1.5", None, False), ("gaussian:1.5", 0.001, False), ("gaussian:3", None, True), ("box:9", None, True)],
+)
+def test_noise_that_stands_for_a_wrong_kernel(told, noise, doubted):
+    """A kernel of another kind or far too wide fits the data only with noise that is not in them."""
+    lens = pp.models.Deblurring(pp.kernels.gaussian(13, sigma=1.5), boundary="reflect")
+    y = lens.simulate(data.coffee()[100:260, 200:360] / 255, noise=2 / 255, rng=0)
+    result = pp.deblur((255 * np.clip(y, 0, 1)).round().astype(np.uint8), told, noise=noise)
+    assert any("times the noise that they show; the kernel may be wrong" in text for text in result.warnings) == doubted
+    assert (result.status is pp.Status.DOUBTFUL) >= doubted

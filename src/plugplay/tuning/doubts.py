@@ -7,6 +7,7 @@ A result is doubtful if one of these applies:
 * **nothing but noise**: the observation, including its coarse structure, varies no more than its noise;
 * **saturated**: clearly more of the result than of the observation is black or white, and does not explain the data;
 * **unexplained**: the residual of a convolution is far above the noise, the assumed one or that assumed at first;
+* **noise raised**: the data are explained only with far more noise than they show;
 * **invented**: the restored image has structure where the observation is flat (`plugplay.tuning.flatness`);
 * **flux lost**: the result, seen through the model, is on average brighter or darker than the observation;
 * **worse than the start**: the first guess, the observation itself, explains the data better than the result.
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.models.description import evened, residual_of
+from plugplay.noise.estimation import estimate_noise
 from plugplay.tuning.rules import MIN_NOISE
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ MAX_SATURATED = 0.3
 # A residual this far above the assumed noise means that the model does not explain the data.
 UNEXPLAINED = 2.0
 MAX_RAISE = 4.0
+# Limits of a noise level that runs have raised, in units of the noise in the data and as a level. Compression, palettes
+# and transfer curves raise small levels in sound runs, by up to 14 times and then to at most 0.034
+# (eleven images behind six kernels). Of kernels of another kind or far too wide most raise them above both limits.
+MAX_RAISED, MIN_RAISED_LEVEL = 4.0, 0.04
 # Limits of the lost light: as a share of the mean brightness above the darkest, and in standard errors of the mean.
 MAX_FLUX_LOST = 0.03
 MAX_ERRORS = 6.0
@@ -120,6 +126,12 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
         )
     if not watch.convolution:
         return tuple(found)
+    raised = _raised(watch)
+    if raised > MAX_RAISED and watch.noise > MIN_RAISED_LEVEL:
+        found.append(
+            f"the data fit the restored image only with {raised:.0f} times the noise that they show; the kernel may be "
+            "wrong: check its kind, size and angle, and the transfer curve"
+        )
     if watch.invents(image):
         found.append(
             "the restored image has structure where the observation is flat; check the kernel, or give a larger noise"
@@ -143,6 +155,22 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
             "clip=None, or data_range=(black, white)"
         )
     return tuple(found)
+
+
+def _raised(watch: Watch) -> float:
+    """Return by how much the noise was raised above that of the data; 0 if the model is no 2-D convolution.
+
+    A level that was given too low does not count, where the data show the noise.
+    """
+    if watch.taps is None or watch.noise <= watch.first_noise:
+        return 0.0
+    shown = 0.0
+    if watch.observation is not None:
+        scale = watch.scale
+        light = scale is not None and scale.transfer != "linear"
+        numbers = scale.to_nominal(watch.observation) if scale is not None and light else watch.observation
+        shown = estimate_noise(numbers, mask=watch.observed).sigma * (scale.slope if scale is not None else 1.0)
+    return watch.noise / max(watch.first_noise, shown, MIN_NOISE)
 
 
 def _coarse(y: NDArray[Any]) -> float:
