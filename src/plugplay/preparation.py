@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from plugplay import posing, watching
 from plugplay.arrays.axes import Axes
 from plugplay.arrays.checks import check_integer, check_number, check_spatial_ndim, check_workers, numeric_array
@@ -26,6 +28,7 @@ from plugplay.tuning.accuracy import step_residual
 from plugplay.tuning.case import Case
 from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.foreign import where_foreign
+from plugplay.tuning.hot_pixels import where_hot
 from plugplay.tuning.loop import loop_of
 from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import REHEARSED
@@ -33,10 +36,8 @@ from plugplay.tuning.rules import choose, leaves_white_noise
 from plugplay.tuning.search import search_for
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from plugplay.arrays.checks import BoolArray
     from plugplay.arrays.scale import Scale
     from plugplay.denoisers.base import Denoiser
     from plugplay.levels import Pace
@@ -169,7 +170,7 @@ def prepare(
     notes = posing.noticed(view.conversion.axes, scale, view.observed, traits, data_term, problem, transfer)
     plan = Plan(
         parameters=posing.described(loop, problem, scale, squared=squared, model=model, given=given, tune=tune),
-        warnings=(*notes, *where_foreign(view.foreign), *found.reasons),
+        warnings=(*notes, *view.notes, *found.reasons),
         reshaping=reshaping or found.reshaping,
         _loop=loop,
         _data_term=data_term,
@@ -208,8 +209,8 @@ class _View:
         The same on the working scale; counts as they are.
     noise : float, PoissonGaussian, ColouredNoise, "auto" or None
         The noise that was given, or that of photons if the data clearly show it.
-    foreign : array of bool, optional
-        True where pixels do not follow the model, such as bars and stamps.
+    notes : tuple of str
+        Which pixels do not follow the model, such as bars, stamps and hot pixels, in words.
     """
 
     model: Model
@@ -218,7 +219,7 @@ class _View:
     observed: NDArray[Any]
     unit: NDArray[Any]
     noise: float | PoissonGaussian | ColouredNoise | str | None
-    foreign: BoolArray | None = None
+    notes: tuple[str, ...] = ()
 
 
 def _viewed(
@@ -247,14 +248,15 @@ def _viewed(
     scale = scale or posing.scale_of(observed, traits, data_range, likely, model, curve)
     conversion = Conversion(axes, scale, observed.dtype, data_range)
     unit = observed if traits.observes == "counts" else scale.to_working(observed, frozen=True)
-    foreign = watching.foreign_to(unit, model, traits, likely, scale) if looks_for_foreign else None
-    if foreign is not None:
-        model = description.part_of(model, ~foreign, whole=True)
+    foreign, hot = watching.foreign_to(unit, model, traits, likely, scale) if looks_for_foreign else (None, None)
+    missing = [found for found in (foreign, hot) if found is not None]
+    if missing:
+        model = description.part_of(model, ~np.logical_or.reduce(missing), whole=True)
         traits = description.traits_of(model, observed, spatial_ndim=ndim)
         scale = posing.scale_of(observed, traits, data_range, likely, model, curve)
         unit = scale.to_working(observed, frozen=True)
-        conversion = replace(conversion, scale=scale, left=(foreign, unit))
-    return _View(model, traits, conversion, observed, unit, likely, foreign)
+        conversion = replace(conversion, scale=scale, left=None if foreign is None else (foreign, unit))
+    return _View(model, traits, conversion, observed, unit, likely, (*where_foreign(foreign), *where_hot(hot)))
 
 
 @dataclass(frozen=True, kw_only=True)

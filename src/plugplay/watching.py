@@ -6,7 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.ndimage import maximum_filter
 
+from plugplay.arrays.masks import fill_from_nearest, mask_for
 from plugplay.denoisers.base import name_of
 from plugplay.models.description import darkest_of, evened
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
@@ -16,7 +18,8 @@ from plugplay.posing import numbers_of
 from plugplay.tuning.counting import MAX_8_BIT
 from plugplay.tuning.doubts import Seen
 from plugplay.tuning.folding import noise_bounds
-from plugplay.tuning.foreign import foreign_pixels
+from plugplay.tuning.foreign import TOGETHER, foreign_pixels
+from plugplay.tuning.hot_pixels import hot_pixels
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise
 from plugplay.tuning.spectra import taps_of
 from plugplay.tuning.suspicion import Suspicion, suspect
@@ -65,17 +68,28 @@ def suspicion(
     return suspect(y, model, traits, problem.level, told, reshape=reshape, hidden=estimate.zeroed * scale.slope)
 
 
-def foreign_to(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> BoolArray | None:
-    """Return the pixels of a photograph that do not follow its blur; None if all do, or for other kinds of images."""
+def foreign_to(
+    y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale
+) -> tuple[BoolArray | None, BoolArray | None]:
+    """Return the pixels that do not follow the blur: those of bars and stamps, in photographs, and hot ones.
+
+    Each is None if there are none of its kind.
+    """
+    if traits.spectrum is None or traits.decimation > 1 or traits.observed is not None or not np.isfinite(y).all():
+        return None, None
+    hot = hot_pixels(y, model, traits)
     photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == MAX_8_BIT
-    if not photograph or traits.spectrum is None or traits.decimation > 1 or traits.observed is not None:
-        return None
-    if not (noise is None or isinstance(noise, str | int | float)):
-        return None
+    if not photograph or not (noise is None or isinstance(noise, str | int | float)):
+        return None, hot
     given = float(noise) * scale.noise_gain if isinstance(noise, int | float) else None
-    if not np.isfinite(y).all() or not (given is None or 0 <= given < 1):  # the data term raises an error
-        return None
-    return foreign_pixels(y, model, traits, given, linear=scale.transfer != "linear")
+    if not (given is None or 0 <= given < 1):  # the data term raises an error
+        return None, hot
+    clean = y if hot is None else fill_from_nearest(y, mask_for(y, ~hot))
+    foreign = foreign_pixels(clean, model, traits, given, linear=scale.transfer != "linear")
+    if foreign is None or hot is None:
+        return foreign, hot
+    hot &= ~maximum_filter(foreign, TOGETHER)  # the rims of what was drawn
+    return foreign, hot if hot.any() else None
 
 
 def reason(suggested: Suggestion, denoiser: object) -> str:
