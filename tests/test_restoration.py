@@ -324,3 +324,14 @@ def test_inpainting_with_a_mask_that_marks_nothing_is_questioned():
     assert told.startswith("the mask marks nothing as missing, so nothing was filled in")
     mask[3, 4] = False
     assert pp.inpaint(scene, mask, **options).warnings == ()
+
+
+@pytest.mark.parametrize(("given", "told"), [(0.01, True), (0.04, False), (0.08, False), (None, False)])
+def test_a_level_far_below_the_noise_is_kept_with_a_warning(camera, given, told):
+    noisy = (255 * np.clip(camera + np.random.default_rng(0).normal(0, 0.05, camera.shape), 0, 1)).astype(np.uint8)
+    result = pp.denoise(noisy, denoiser="tv", noise=given)
+    assert any("and only the given 0.01 was removed" in text for text in result.warnings) == told
+    if told:
+        assert result.parameters.noise == given
+        assert result.status is not pp.Status.DOUBTFUL
+        assert pp.denoise(noisy, denoiser="tv", noise=given, exact_noise=True).warnings == ()

@@ -122,6 +122,7 @@ def prepare(
         transfer=transfer,
         scale=scale,
         squares=squares,
+        exact_noise=exact_noise,
         whole=whole,
     )
     scale, unit = view.conversion.scale, view.unit
@@ -210,7 +211,8 @@ class _View:
     noise : float, PoissonGaussian, ColouredNoise, "auto" or None
         The noise that was given, or that of photons if the data clearly show it.
     notes : tuple of str
-        Which pixels do not follow the model, such as bars, stamps and hot pixels, in words.
+        Which pixels do not follow the model, such as bars, stamps and hot pixels, and whether the given noise is far
+        below that of the data, in words.
     """
 
     model: Model
@@ -233,6 +235,7 @@ def _viewed(
     transfer: str,
     scale: Scale | None,
     squares: bool,
+    exact_noise: bool,
     whole: bool,
 ) -> _View:
     """Put the axes in order, find the scale, and leave out pixels that do not follow the model."""
@@ -256,7 +259,10 @@ def _viewed(
         scale = posing.scale_of(observed, traits, data_range, likely, model, curve)
         unit = scale.to_working(observed, frozen=True)
         conversion = replace(conversion, scale=scale, left=None if foreign is None else (foreign, unit))
-    return _View(model, traits, conversion, observed, unit, likely, (*where_foreign(foreign), *where_hot(hot)))
+    notes = (*where_foreign(foreign), *where_hot(hot))
+    if looks_for_foreign and not exact_noise:
+        notes = (*notes, *watching.understated(unit, traits, noise, scale))
+    return _View(model, traits, conversion, observed, unit, likely, notes)
 
 
 @dataclass(frozen=True, kw_only=True)

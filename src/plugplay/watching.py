@@ -15,7 +15,7 @@ from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.finding import assumed_noise
 from plugplay.noise.growing import PoissonGaussian
 from plugplay.posing import numbers_of
-from plugplay.tuning.counting import MAX_8_BIT
+from plugplay.tuning.counting import MAX_8_BIT, leaves_noise_alone
 from plugplay.tuning.doubts import Seen
 from plugplay.tuning.folding import noise_bounds
 from plugplay.tuning.foreign import TOGETHER, foreign_pixels
@@ -35,10 +35,13 @@ if TYPE_CHECKING:
     from plugplay.traits import Traits
     from plugplay.tuning.signs import Suggestion
 
-__all__ = ["foreign_to", "reason", "reruns", "suspicion", "watch_for"]
+__all__ = ["foreign_to", "reason", "reruns", "suspicion", "understated", "watch_for"]
 
 # Certain noise above the given level by this factor replaces it.
 CONTRADICTION = 1.15
+# A level that was given for denoising is kept, but questioned, if the data certainly hold so many times more, and more
+# than rounding to 8 bits leaves.
+FAR_MORE, MIN_NOISE = 3.0, 1 / 255
 KEEPS_NOISE = "exact_noise=True, or --exact-noise, keeps"
 # Enlarged edges overshoot by this much. With hardly any noise, clipped overshoot is no sign of noise: from red text on
 # a white page, 250/255, that was shrunk by 2, the clip removes 2.4 times what the denoiser does.
@@ -66,6 +69,25 @@ def suspicion(
     if isinstance(noise, int | float):
         told = _contradicted(numbers, traits, estimate, problem.level, scale)
     return suspect(y, model, traits, problem.level, told, reshape=reshape, hidden=estimate.zeroed * scale.slope)
+
+
+def understated(y: FloatArray, traits: Traits, noise: object, scale: Scale) -> tuple[str, ...]:
+    """Return a warning if an image that is only denoised has far more noise than was given, which is kept.
+
+    How much noise to remove is the user's wish, so only what is certain and several times more is worth a word.
+    """
+    if not isinstance(noise, int | float) or not leaves_noise_alone(traits) or traits.observes != "intensities":
+        return ()
+    if not np.isfinite(y).all():  # the data term raises an error
+        return ()
+    estimate = estimate_noise(numbers_of(y, scale), spatial_ndim=traits.spatial_ndim)
+    certain = (estimate.sigma - 2 * estimate.uncertainty) / scale.gain
+    if certain <= max(FAR_MORE * noise, MIN_NOISE):
+        return ()
+    return (
+        f"the data show about {estimate.sigma / scale.gain:.3g} of noise, and only the given {noise:.3g} was removed: "
+        "without noise= or --noise, the level is estimated",
+    )
 
 
 def foreign_to(
