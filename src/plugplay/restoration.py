@@ -15,7 +15,7 @@ from plugplay.arrays.checks import check_choice, numeric_array
 from plugplay.arrays.masks import nothing_missing
 from plugplay.io.photons import PhotonCounts, count_ones
 from plugplay.models import Deblurring, Denoising, Inpainting, SinglePhoton, SuperResolution
-from plugplay.models.exposure import exposed, per_exposure
+from plugplay.models.exposure import exposed, overexposed, per_exposure
 from plugplay.models.single_photon import CountedSinglePhoton
 from plugplay.models.stabilised_photons import StabilisedPhotons, are_stable
 from plugplay.plots.attending import attended
@@ -362,16 +362,16 @@ def single_photon(
     photons = per_exposure(None if gain == "auto" else gain, k, exposures)
     dark = dark / exposures if exposures > 1 else dark
     model = sensor(k, frames=frames, gain=photons, threshold=threshold, dark=dark, efficiency=efficiency)
+    axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
+    counts = model.counts(axes.to_inside(observed, "bits"))
     if gain == "auto":
-        axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
-        model = exposed(model, model.counts(axes.to_inside(observed, "bits")))
+        model = exposed(model, counts)
+    doubts = doubts or overexposed(*counts)
     check_choice(method, "method", ("auto", "one-shot", "loop"))
     given = any(options.get(name) is not None for name in _LOOP_OPTIONS)
     wants_loop = given or options.get("iteration", "admm") != "admm"
     if method == "loop" or (method == "auto" and wants_loop):
         return restore(observed, model, **options).noting(*doubts)
-    axes = Axes.of(observed.shape, "bits", channel_axis=options.get("channel_axis"), leading=model.leading_axes)
-    counts = model.counts(axes.to_inside(observed, "bits"))
     if method == "auto" and not are_stable(counts[1]):
         return restore(observed, model, **options).noting(*doubts)
     if axes.image_channel is not None:

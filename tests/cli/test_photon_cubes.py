@@ -141,6 +141,41 @@ def test_videos_are_windows_of_frames(light, tmp_path, run):
     assert done.returncode == 2
 
 
+@pytest.mark.parametrize(("photons", "doubted"), [(2.0, False), (15.0, True)])
+def test_a_cube_that_is_mostly_saturated_is_doubtful(photons, doubted, run, tmp_path, camera):
+    fired = -np.expm1(-photons * camera[:96, :96])
+    cube = (np.random.default_rng(0).random((60, *fired.shape)) < fired).astype(np.uint8)
+    np.save(tmp_path / "cube.npy", cube)
+    done = run("photon", "cube.npy", "-o", "out.png", "--denoiser", "tv", "--json", "--strict", cwd=tmp_path)
+    assert done.returncode == (3 if doubted else 0), done.stderr
+    record = json.loads(done.stdout)
+    assert record["doubtful"] == doubted
+    assert any("of the image, which is white there" in text for text in record["warnings"]) == doubted
+    for gain in ("auto", photons):
+        told = pp.single_photon(cube, gain=gain, denoiser="tv").warnings
+        assert any("every jot fired in" in text for text in told) == doubted
+
+
+@pytest.mark.parametrize(
+    "places", [[(40, 40), (40, 41), (41, 40)], [(0, 11), (1, 13)], [(40, 40), (40, 41), (41, 40), (41, 41)]]
+)
+def test_hot_jots_that_stand_together_do_not_set_the_exposure(places, run, tmp_path, camera):
+    """They may pass for a part of the scene, but three of them must not turn the rest black."""
+    chance = -np.expm1(-0.02 * camera[:128, :128])
+    found = []
+    for hot in ([], places):
+        jots = chance.copy()
+        for place in hot:
+            jots[place] = 0.8
+        cube = (np.random.default_rng(5).random((400, *jots.shape)) < jots).astype(np.uint8)
+        np.save(tmp_path / "cube.npy", cube)
+        done = run("photon", "cube.npy", "-o", "out.png", "--denoiser", "tv", "--json", "--overwrite", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (white,) = [text for text in json.loads(done.stdout)["warnings"] if text.startswith("white is ")]
+        found.append(float(white.split()[2]))
+    assert found[1] == pytest.approx(found[0], rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("value", "words"), [(0, "no photon was counted in all 5 frames"), (1, "every jot fired in all 5 frames")]
 )

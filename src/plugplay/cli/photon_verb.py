@@ -167,6 +167,7 @@ class Photon:
         from plugplay import io
         from plugplay.cli.companions import mask_pages
         from plugplay.cli.photon_source import PhotonSource
+        from plugplay.models.exposure import overexposed
 
         works, truth = None, None
         doubts: list[str] = []
@@ -202,7 +203,7 @@ class Photon:
             dark=dark,
             reference=truth,
             integers=integers,
-            doubts=(*doubts, *counts.doubts),
+            doubts=(*doubts, *(counts.doubts or overexposed(counts.ones, counts.trials))),
             notes=tuple(notes),
             recount=_Recount(self.layout, path, counts.works, settings.limit),
             windows=windows,

@@ -13,7 +13,7 @@ from scipy import ndimage
 from plugplay.models.likelihoods import photon_law
 from plugplay.models.single_photon import SinglePhoton
 
-__all__ = ["dark_counts", "exposed", "per_exposure", "white_level"]
+__all__ = ["dark_counts", "exposed", "overexposed", "per_exposure", "white_level"]
 
 Sensor = TypeVar("Sensor", bound=SinglePhoton)
 
@@ -24,6 +24,12 @@ MARGIN = 1.1
 # Pixels are averaged until so many jots have fired in the mean one: a relative error of 7 %.
 MIN_ONES = 200
 MAX_WINDOW = 15
+# Single jots count as at most this multiple of that quantile of all jots, so that a few hot ones that stand together,
+# and pass for a part of the scene, do not set the exposure: three of them had made an image three times too dark.
+MAX_JOT = 2.0
+# A place is saturated if each of so many jots fired. Of an image at most this share may be: 0.07 of sound ones is,
+# while 0.3 to 0.5 of those that lose 5 dB are (four images at 3 to 40 photons, 1 to 1000 frames).
+MIN_TRIALS, MAX_SATURATED = 200, 0.3
 # A jot that fires in the dark so much more often than others, beyond chance, is hot.
 HOT, CHANCE = 5.0, 1e-7
 ROUNDS = 3
@@ -54,6 +60,8 @@ def white_level(ones: NDArray[np.int64], trials: NDArray[np.int64], *, threshold
     window = int(np.clip(math.ceil(math.sqrt(MIN_ONES / max(mean, 1e-9))), 1, MAX_WINDOW))
     window = min(window, max(1, min(ones.shape[:2]) // 4))
     if window > 1:
+        usual = float(np.quantile(fired[tried > 0] / tried[tried > 0], WHITE)) if tried.any() else 1.0
+        fired = np.minimum(fired, np.maximum(MAX_JOT * usual * tried, 1.0))
         size = (window, window) + (1,) * (ones.ndim - 2)
         fired, tried = (ndimage.uniform_filter(each, size) for each in (fired, tried))
     seen = tried > 0
@@ -65,6 +73,37 @@ def white_level(ones: NDArray[np.int64], trials: NDArray[np.int64], *, threshold
     white = MARGIN * (float(np.quantile(rates, WHITE)) - dark)
     least = photon_law.most_likely_rate(np.array([1 / max(float(tried.sum()), 2.0)]), np.ones(1), threshold)
     return max(white, float(least[0]))
+
+
+def overexposed(ones: NDArray[np.int64], trials: NDArray[np.int64]) -> tuple[str, ...]:
+    """Return a warning if so much of an image is saturated that it is white and nothing else, else nothing.
+
+    Parameters
+    ----------
+    ones, trials : arrays ``(H, W)``
+        How many jots of each pixel fired, and how many could have.
+
+    Examples
+    --------
+    >>> ones = np.full((20, 20), 500)
+    >>> ones[:8] = 300
+    >>> overexposed(ones, np.full((20, 20), 500))[0].partition(":")[0]
+    'every jot fired in 60 % of the image, which is white there'
+    """
+    tried = trials > 0
+    if not tried.any():
+        return ()
+    window = min(math.ceil(math.sqrt(MIN_TRIALS / float(np.median(trials[tried])))), MAX_WINDOW)
+    dark = (trials - ones).astype(np.float64)
+    if window > 1:
+        dark = ndimage.uniform_filter(dark, (window, window) + (1,) * (ones.ndim - 2))
+    share = float(np.mean(dark[tried] < 0.5 / window**2))
+    if share <= MAX_SATURATED:
+        return ()
+    return (
+        f"every jot fired in {100 * share:.0f} % of the image, which is white there: there was too much light for so "
+        "few frames; take more, or shorter ones",
+    )
 
 
 def per_exposure(gain: float | None, oversampling: int, exposures: int) -> float | None:
