@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from plugplay.levels import Coarse
     from plugplay.models.base import DataTerm, Model
     from plugplay.models.operators.reshaping import Reshaping
+    from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.iterations import Iteration
     from plugplay.tuning.case import Case
     from plugplay.tuning.search import LambdaSearch
@@ -231,10 +232,11 @@ class Plan:
         shown = replace(self.parameters, lam=choice.lam / self._conversion.scale.gain**2, **more)
         return replace(self, parameters=shown, _loop=replace(self._loop, lam=choice.lam, **more))
 
-    def _rehearsed(self, y: FloatArray, model: Model, denoiser: Denoiser) -> Plan:
+    def _rehearsed(self, y: FloatArray, model: Model, denoiser: Denoiser, photons: PoissonGaussian | None) -> Plan:
         """Return the plan with the lambda that a rehearsal with this prepared denoiser finds."""
         assert self._case is not None  # the caller makes sure
-        factor = Rehearsal(model, self._case, replace(self._loop, prepared=denoiser), self._iteration).factor(y)
+        loop = replace(self._loop, prepared=denoiser)
+        factor = Rehearsal(model, self._case, loop, self._iteration, photons).factor(y)
         case = replace(self._case, strength=factor * self._case.strength)
         return replace(self._following(case), _case=case)
 

@@ -21,6 +21,7 @@ from plugplay.denoisers.base import min_sigma_of, name_of, prepare_denoiser
 from plugplay.levels import coarse_of, is_large, is_plain
 from plugplay.models import description
 from plugplay.noise.given import check_noise
+from plugplay.noise.growing import PoissonGaussian
 from plugplay.plan import Plan
 from plugplay.pnp.denoise_first import DenoiseFirst
 from plugplay.pnp.iterations import get_iteration
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from plugplay.models.base import Model
     from plugplay.models.operators.reshaping import Reshaping
     from plugplay.noise.coloured import ColouredNoise
-    from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.iterations import Iteration
     from plugplay.pnp.schedules import Schedule
     from plugplay.pnp.state import State
@@ -141,8 +141,8 @@ def prepare(
         problem = replace(problem, data_term=found.model.data_term(unit))
     model, traits, data_term = found.model, found.traits, problem.data_term
 
-    kind = _kind_of(problem, traits, unit, single=single, may_denoise_first=free and not squares and max_iter is None)
-    usual = kind.plain and watched and free and max_iter is None
+    kind = _kind_of(problem, traits, unit, scale, single=single, may_denoise_first=free and not squares and max_iter is None)
+    usual = (kind.plain or kind.photons is not None) and watched and free and max_iter is None
     if kind.denoises_first:
         way = DenoiseFirst(model)
     left = _left_to_denoise(problem, traits, kind)
@@ -190,7 +190,8 @@ def prepare(
     if found.noise is not None and not exact_noise:
         plan = plan._with_noise(found.noise)
     if usual and pace is None and loop.denoiser == REHEARSED:
-        plan = plan._rehearsed(unit, model, prepare_denoiser(denoiser, left, 1))  # too small for more threads
+        one = prepare_denoiser(denoiser, left, 1)  # too small for more threads
+        plan = plan._rehearsed(unit, model, one, kind.photons)
     return plan
 
 
@@ -281,6 +282,8 @@ class _Kind:
         Deblurring an image with uniform noise in several iterations.
     large : bool
         The same, and the image is of some size.
+    photons : PoissonGaussian, optional
+        The noise, on the working scale, of deblurring an image whose noise grows with the signal.
     """
 
     stars: bool
@@ -288,19 +291,26 @@ class _Kind:
     white: bool
     plain: bool
     large: bool
+    photons: PoissonGaussian | None
 
 
-def _kind_of(problem: Posed, traits: Traits, unit: NDArray[Any], *, single: bool, may_denoise_first: bool) -> _Kind:
+def _kind_of(
+    problem: Posed, traits: Traits, unit: NDArray[Any], scale: Scale, *, single: bool, may_denoise_first: bool
+) -> _Kind:
     stars = description.possible_range_of(problem.data_term) is not None
     uniform = isinstance(problem.noise, float) and not stars
     first = may_denoise_first and uniform and denoises_first(traits, problem.level)
     plain = not first and is_plain(traits, problem.data_term, problem.noise)
+    photons = None
+    if isinstance(problem.noise, PoissonGaussian) and is_plain(traits, problem.data_term, problem.level):
+        photons = None if traits.pointwise else problem.noise.moved(scale.gain, scale.offset)
     return _Kind(
         stars=stars,
         denoises_first=first,
         white=single or first or (uniform and leaves_nearly_white_noise(traits, problem.level)),
         plain=plain,
         large=plain and is_large(unit),
+        photons=photons,
     )
 
 

@@ -48,6 +48,7 @@ __all__ = [
     "reshaped",
     "residual_of",
     "rule_traits",
+    "simulated",
     "spatial_ndim_of",
     "stretched_term_of",
     "takes_mask",
@@ -225,6 +226,12 @@ def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:
     """Return G x - y, or None if the data term has no residual."""
     own = getattr(data_term, "residual", None)
     return None if own is None else own(x)
+
+
+def simulated(data_term: DataTerm, x: FloatArray, rng: np.random.Generator) -> FloatArray | None:
+    """Return an observation of x with noise as the data term assumes it, or None if it cannot tell."""
+    own = getattr(data_term, "simulated", None)
+    return None if own is None else own(x, rng)
 
 
 def evened(data_term: DataTerm, image: FloatArray) -> FloatArray:

@@ -90,6 +90,12 @@ class PoissonGaussian:
             None if gain is None else factor**2 * gain, None if read is None else factor * read, offset=self.offset
         )
 
+    def of_mean(self, count: int) -> PoissonGaussian:
+        """Return the noise of the mean of so many values with this noise; gain and read are known."""
+        return PoissonGaussian(
+            (self.gain or 0.0) / count, (self.read or 0.0) / math.sqrt(count), offset=self.offset
+        )
+
 
 def corrected(
     noise: float | PoissonGaussian | ColouredNoise | None, level: float, before: float, *, given: bool

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plugplay.arrays.checks import FloatArray
-from plugplay.models.description import part_of, reach_of, residual_of
+from plugplay.models.description import part_of, poisson_term_of, reach_of, residual_of, simulated
 from plugplay.pnp.driver import Driver
 from plugplay.tuning.accuracy import step_residual
 from plugplay.tuning.mild_blur import leaves_nearly_white_noise
@@ -51,6 +51,7 @@ from plugplay.tuning.windows import curvature, windows_of
 
 if TYPE_CHECKING:
     from plugplay.models.base import DataTerm, Model
+    from plugplay.noise.growing import PoissonGaussian
     from plugplay.pnp.iterations import Iteration
     from plugplay.pnp.results import Parameters
     from plugplay.tuning.case import Case
@@ -88,18 +89,22 @@ class Rehearsal:
         Parameters of the run that is rehearsed.
     iteration : Iteration
         The iteration of that run.
+    photons : PoissonGaussian, optional
+        The noise on the working scale if it grows with the signal; its gain, read-out noise and offset are known.
     """
 
     model: Model
     case: Case
     parameters: Parameters
     iteration: Iteration
+    photons: PoissonGaussian | None = None
 
     def factor(self, y: FloatArray) -> float:
         """Return the factor for the automatic lambda, given the observation on the working scale."""
         if y.ndim == 3:  # the mean of n channels has noise that is lower by the root of n
             gray = replace(self.case, noise=self.case.noise / math.sqrt(y.shape[2]))
-            return replace(self, case=gray).factor(_mean_channel(y))
+            photons = None if self.photons is None else self.photons.of_mean(y.shape[2])
+            return replace(self, case=gray, photons=photons).factor(_mean_channel(y))
         noise = self.case.noise
         if min(y.shape[:2]) < MIN_SIDE or noise < MIN_NOISE or leaves_nearly_white_noise(self.case.traits, noise):
             return 1.0
@@ -115,15 +120,28 @@ class Rehearsal:
 
     def _factor_of(self, y: FloatArray, window: tuple[slice, slice]) -> float:
         """Return the factor that is best for a window."""
-        noise, part = self.case.noise, np.ascontiguousarray(y[window])
+        part = np.ascontiguousarray(y[window])
         model = part_of(self.model, None, whole=part.shape == y.shape)
+        if self.photons is not None:
+            # A part has a mean variance of its own, and its data term is scaled with it, so lambda must be as well.
+            photons = poisson_term_of(model, part, self.photons)
+            local = replace(self, case=replace(self.case, noise=photons.noise))
+            first = local._restored(photons, 1.0)
+            noisy = simulated(photons, first, np.random.default_rng(SEED))
+            if noisy is None:
+                return 1.0
+            again = poisson_term_of(model, noisy, self.photons)
+            return local._compared(again, photons.crop(first))
         term = model.data_term(part)
         first = self._restored(term, 1.0)
         residual = residual_of(term, first)
         if residual is None:
             return 1.0
-        noisy = part + residual + noise * np.random.default_rng(SEED).standard_normal(part.shape)
-        again, truth = model.data_term(noisy.astype(part.dtype)), term.crop(first)
+        noisy = part + residual + self.case.noise * np.random.default_rng(SEED).standard_normal(part.shape)
+        return self._compared(model.data_term(noisy.astype(part.dtype)), term.crop(first))
+
+    def _compared(self, again: DataTerm, truth: FloatArray) -> float:
+        """Return the factor with which a known truth is restored best."""
         number, usual, twice = self._side_by_side(again, truth)
         if twice > (1 - MIN_GAIN) * usual:
             return LESS if number == LESS_ITERATIONS and twice > usual else 1.0

@@ -12,7 +12,7 @@ from plugplay.models.description import knows_photons
 from plugplay.noise.curve import estimate_curve
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, estimate_poisson_gaussian
-from plugplay.noise.points import has_points
+from plugplay.noise.points import has_points, peaks_are_points
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.tuning.counting import MAX_8_BIT
 from plugplay.tuning.spectra import taps_of
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["star_field"]
 
 # Pairs of the contrast of the brightest pixels, in units of the noise of the sky, and the share of the image that is
-# sky: one of them must be exceeded. If the user says that the noise is that of photons, a lower contrast is enough. A
-# still lower one is enough if what stands out are points (`plugplay.noise.points`).
+# sky: one of them must be exceeded, and most of what stands out must be points (`plugplay.noise.points`), not cells. If
+# the user says that the noise is that of photons, a lower contrast is enough. A still lower one is enough if nothing but
+# points stands out.
 STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
 PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
 # tau = s / gain: the light, in units of the noise of the sky, at which photons add as much noise as the sky has.
@@ -37,7 +38,7 @@ TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
 def star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale: Scale) -> tuple[Sky, float] | None:
     """Return the sky of a star field, and tau of its stretch (`plugplay.models.likelihoods.stretched`).
 
-    Returns None for all other images. Stars are far above a sky that is most of the image, in values that are
+    Returns None for all other images. Stars are points far above a sky that is most of the image, in values that are
     proportional to light; an image that fills its range, or is stored in 8 bits, is taken to be a photograph.
 
     Parameters
@@ -74,10 +75,15 @@ def star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale
     if sky is None:
         return None
     bright = any(sky.contrast >= contrast and sky.share >= share for contrast, share in limits)
-    if not bright and (
-        traits.spectrum is None or not has_points(y, sky, taps_of(traits.spectrum), mask=traits.observed)
-    ):
-        return None
+    if traits.spectrum is None:
+        if not bright:
+            return None
+    else:
+        psf = taps_of(traits.spectrum)
+        if not (bright or has_points(y, sky, psf, mask=traits.observed)):
+            return None
+        if not peaks_are_points(y, sky, psf, mask=traits.observed):
+            return None
     if known is not None:
         return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))
     curve = estimate_curve(y, mask=traits.observed)

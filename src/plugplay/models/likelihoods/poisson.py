@@ -176,6 +176,12 @@ class PoissonTerm(Fingerprinted):
         weight = 1 / np.sqrt(self.term.in_frame(self._relative_variance(x)))
         return self.term.residual(x) * weight.astype(self.term.y.dtype)
 
+    def simulated(self, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return an observation of x in the frame, with Gaussian noise of the variance v(G x)."""
+        seen = self._seen(x)
+        noisy = seen + np.sqrt(self._variance(seen)) * rng.standard_normal(seen.shape)
+        return self.term.in_frame(noisy.astype(self.term.y.dtype))
+
     def start(self) -> FloatArray:
         """Return the observation, enlarged where it is sampled and filled in where it is not."""
         return self.term.start()
