@@ -141,7 +141,9 @@ def prepare(
         problem = replace(problem, data_term=found.model.data_term(unit))
     model, traits, data_term = found.model, found.traits, problem.data_term
 
-    kind = _kind_of(problem, traits, unit, scale, single=single, may_denoise_first=free and not squares and max_iter is None)
+    kind = _kind_of(
+        problem, traits, unit, scale, single=single, may_denoise_first=free and not squares and max_iter is None
+    )
     usual = (kind.plain or kind.photons is not None) and watched and free and max_iter is None
     if kind.denoises_first:
         way = DenoiseFirst(model)

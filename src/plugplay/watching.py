@@ -10,7 +10,7 @@ from scipy.ndimage import maximum_filter
 
 from plugplay.arrays.masks import fill_from_nearest, mask_for
 from plugplay.denoisers.base import name_of
-from plugplay.models.description import darkest_of, evened
+from plugplay.models.description import darkest_of, evened, possible_range_of
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.finding import assumed_noise
 from plugplay.noise.growing import PoissonGaussian
@@ -159,6 +159,7 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
         mild=leaves_nearly_white_noise(traits, noise),
         uniform=uniform,
         extreme=_extreme(y) if traits.decimation > 1 and noise < HARDLY_NOISY else 0.0,
+        stars=possible_range_of(data_term) is not None,
     )
 
 

@@ -40,6 +40,8 @@ __all__ = [
     "levelled",
     "lipschitz_of",
     "lower_bound_of",
+    "misfit_of",
+    "missing_of",
     "open_steps",
     "part_of",
     "poisson_term_of",
@@ -153,8 +155,13 @@ def possible_range_of(data_term: DataTerm) -> tuple[float, float] | None:
 
 def levelled(data_term: DataTerm, x: FloatArray, image: FloatArray) -> FloatArray:
     """Return the image of x with its missing constant added, if the data term knows it."""
+    return image + image.dtype.type(missing_of(data_term, x))
+
+
+def missing_of(data_term: DataTerm, x: FloatArray) -> float:
+    """Return the constant that an image lacks, on the scale of the observation; 0 if the data term does not know it."""
     own = getattr(data_term, "missing", None)
-    return image if own is None else image + image.dtype.type(own(x))
+    return 0.0 if own is None else float(own(x))
 
 
 def rule_traits(data_term: DataTerm, traits: Traits) -> Traits:
@@ -225,6 +232,12 @@ def darkest_of(data_term: DataTerm) -> float:
 def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:
     """Return G x - y, or None if the data term has no residual."""
     own = getattr(data_term, "residual", None)
+    return None if own is None else own(x)
+
+
+def misfit_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:
+    """Return G x - y without weights, or None if the data term has but one residual."""
+    own = getattr(data_term, "misfit", None)
     return None if own is None else own(x)
 
 

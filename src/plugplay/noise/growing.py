@@ -92,9 +92,7 @@ class PoissonGaussian:
 
     def of_mean(self, count: int) -> PoissonGaussian:
         """Return the noise of the mean of so many values with this noise; gain and read are known."""
-        return PoissonGaussian(
-            (self.gain or 0.0) / count, (self.read or 0.0) / math.sqrt(count), offset=self.offset
-        )
+        return PoissonGaussian((self.gain or 0.0) / count, (self.read or 0.0) / math.sqrt(count), offset=self.offset)
 
 
 def corrected(

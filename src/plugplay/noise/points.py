@@ -85,12 +85,12 @@ def peaks_are_points(
     """Tell whether most of what stands out of a sky is as sharp as points are.
 
     The image is filtered with the point-spread function h, which makes points as clear as possible and turns them into
-    ``h * h``. Each local maximum above the sky is then compared with the pixels around it, at which ``h * h`` has fallen
-    to about a fifth: light falls off as fast around a star, and hardly inside a cell. Every peak counts the same, so that
-    a few galaxies and saturated stars do not decide, however large they are.
+    ``h * h``. Each local maximum above the sky is then compared with the pixels around it, at which ``h * h`` has
+    fallen to about a fifth: light falls off as fast around a star, and hardly inside a cell. Every peak counts the
+    same, so that a few galaxies and saturated stars do not decide, however large they are.
 
-    In the star fields of ``benchmarks/fields.py`` nine in ten peaks are points, where half of the stars have lost most of
-    their light to saturation five in ten. In simulated nuclei and bacteria there are none, in photographs with a dark
+    In the star fields of ``benchmarks/fields.py`` nine in ten peaks are points; where all stars have lost most of their
+    light to saturation, five in ten. In simulated nuclei and bacteria there are none, in photographs with a dark
     background one in ten at most. Beads pass if they are hardly wider than the point-spread function.
 
     Parameters

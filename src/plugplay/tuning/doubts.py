@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.models.description import evened, residual_of
+from plugplay.models.description import evened, misfit_of, missing_of, residual_of
 from plugplay.noise.estimation import estimate_noise
 from plugplay.tuning.rules import MIN_NOISE
 
@@ -115,7 +115,7 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
             "the observation varies no more than its noise, so that what the restored image shows is hardly more than "
             "noise; take a larger part of the image, or more light"
         )
-    residual = residual_of(watch.data_term, x)
+    residual = _unexplained(watch, x)
     if residual is None:
         return tuple(found)
     left = _rms(residual, seen.count)
@@ -142,13 +142,15 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
             "times the noise; the kernel or the boundary may be wrong"
         )
     elif left > MIN_RESIDUAL * assumed:
-        start = residual_of(watch.data_term, watch.data_term.start())
+        start = _unexplained(watch, watch.data_term.start())
         if start is not None and left > _rms(start, seen.count):
             found.append(
                 "the observation explains the data better than the restored image does; check the kernel, or give a "
                 "larger noise"
             )
     lost = -float(np.sum(residual, dtype=np.float64)) / max(seen.count, 1)
+    if not watch.uniform and not watch.stars:
+        lost -= missing_of(watch.data_term, x)
     if abs(lost) > MAX_FLUX_LOST * seen.flux + MAX_ERRORS * assumed / math.sqrt(max(seen.count, 1)):
         found.append(
             f"{100 * abs(lost) / max(seen.flux, 1e-12):.0f} % of the light was {'lost' if lost > 0 else 'added'}; give "
@@ -171,6 +173,12 @@ def _raised(watch: Watch) -> float:
         numbers = scale.to_nominal(watch.observation) if scale is not None and light else watch.observation
         shown = estimate_noise(numbers, mask=watch.observed).sigma * (scale.slope if scale is not None else 1.0)
     return watch.noise / max(watch.first_noise, shown, MIN_NOISE)
+
+
+def _unexplained(watch: Watch, x: FloatArray) -> FloatArray | None:
+    """Return G x - y without weights, which would let the darkest places decide; None if the data term cannot tell."""
+    plain = misfit_of(watch.data_term, x)
+    return residual_of(watch.data_term, x) if plain is None else plain
 
 
 def _coarse(y: NDArray[Any]) -> float:

@@ -26,8 +26,8 @@ __all__ = ["star_field"]
 
 # Pairs of the contrast of the brightest pixels, in units of the noise of the sky, and the share of the image that is
 # sky: one of them must be exceeded, and most of what stands out must be points (`plugplay.noise.points`), not cells. If
-# the user says that the noise is that of photons, a lower contrast is enough. A still lower one is enough if nothing but
-# points stands out.
+# the user says that the noise is that of photons, a lower contrast is enough. A still lower one is enough if nothing
+# but points stands out.
 STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
 PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
 # tau = s / gain: the light, in units of the noise of the sky, at which photons add as much noise as the sky has.

@@ -38,12 +38,12 @@ The figures come from runs with BM3D on crops of scikit-image's camera, motorcyc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plugplay.models.description import residual_of
+from plugplay.models.description import misfit_of, residual_of
 from plugplay.noise.estimation import estimate_noise
 from plugplay.tuning.curve_misfit import CURVED, curve_misfit
 from plugplay.tuning.flatness import structure_in_flat_places
@@ -151,6 +151,9 @@ class Watch:
         Whether the noise is assumed to be the same at every brightness.
     extreme : float
         The share of the observation that is so near to black or white that overshoot is clipped.
+    stars : bool
+        Whether stars are restored on a nonlinear stretch. Nearly all of their residual is that of the sky, which tells
+        nothing about too high a level in the stars, so the level is not lowered.
     """
 
     data_term: DataTerm
@@ -167,6 +170,7 @@ class Watch:
     mild: bool = False
     uniform: bool = True
     extreme: float = 0.0
+    stars: bool = False
 
     def winds_up(self, history: History) -> bool:
         """Tell whether noise accumulates in the multiplier; also works in the middle of a run."""
@@ -208,11 +212,13 @@ class Watch:
         least = max((MIN_SUSPECTED_NOISINESS if more else MIN_NOISINESS) * assumed, MIN_NOISE_LEFT)
         if "noise" not in refuted and noisiness(state.image) > least:
             return Suggestion(min(max(RAISE * assumed, self._measured()), RAISE**2 * assumed), "noise")
-        if "excess" not in refuted and self.noise == self.first_noise and left < MAX_EXCESS_RESIDUAL * assumed:
-            noise = max(there.level, NOISE_IN_RESIDUAL * left, MIN_NOISE)
+        may_fall = "excess" not in refuted and self.noise == self.first_noise and not self.stars
+        most = left if self.uniform else max(self._residuals(x))
+        if may_fall and most < MAX_EXCESS_RESIDUAL * assumed:
+            noise = max(there.level, NOISE_IN_RESIDUAL * most, MIN_NOISE)
             if noise < MAX_EXCESS_RESIDUAL * assumed and self._has_smoothed_noise():
                 noise = math.inf if self.estimated else TAKEN_BY_JPEG * noise
-            if not self.estimated:
+            if not self.estimated and self.uniform:
                 noise = max(noise, MIN_OF_GIVEN * assumed)
             if noise < MAX_EXCESS_RESIDUAL * assumed:
                 return Suggestion(noise, "excess", there.level)
@@ -306,17 +312,36 @@ class Watch:
         return min(RAISE * math.sqrt(max(self.noise, MIN_NOISE) / max(self.first_noise, MIN_NOISE)), RAISE**2)
 
     def _residual(self, x: FloatArray) -> float:
-        """Return the RMS of G x - y where something was observed; NaN if the data term cannot tell."""
-        residual = residual_of(self.data_term, x)
-        if residual is None:
-            return math.nan
-        seen = residual.size if self.observed is None else int(np.count_nonzero(self.observed))
-        return math.sqrt(float(np.sum(np.square(residual, dtype=np.float64))) / max(seen, 1))
+        """Return the RMS of G x - y where something was observed; NaN if the data term cannot tell.
+
+        Noise that grows with the signal has two measures, both about as large as the assumed level if that is right,
+        and the smaller one counts: `_residuals`.
+        """
+        return min(self._residuals(x))
+
+    def _residuals(self, x: FloatArray) -> list[float]:
+        """Return the RMS of G x - y, weighted as the data term does and, if that differs, without weights.
+
+        In units of its own deviation, noise that grows with the signal is mostly that of dark places, where the error
+        of the image, much the same everywhere, may be many times the noise: weighted, the residual of a photograph with
+        20,000 photons at white and black shadows is 2 to 6 times the noise. Without weights it is mostly that of bright
+        places.
+        """
+        found = []
+        for left in (residual_of(self.data_term, x), misfit_of(self.data_term, x)):
+            if left is not None:
+                seen = left.size if self.observed is None else int(np.count_nonzero(self.observed))
+                found.append(math.sqrt(float(np.sum(np.square(left, dtype=np.float64))) / max(seen, 1)))
+        return found or [math.nan]
 
     def _weak_noise(self, image: FloatArray, x: FloatArray) -> WeakNoise:
-        """Return the noise in the residual where the image is weakest; only its level if uneven noise is expected."""
+        """Return the noise in the residual where the image is weakest.
+
+        If uneven noise is expected, that at the brightness where there is most of it, in units of what is expected
+        there: with a wrong black level there may be far less noise than assumed in dark places only.
+        """
         found = weak_noise(residual_of(self.data_term, x), image, self.taps, self.observed)
-        return found if self.uniform else replace(found, parts=())
+        return found if self.uniform else WeakNoise(max([found.level, *found.parts]))
 
     def _limit(self, there: WeakNoise) -> float:
         """Return the limit of the residual in the worst quarter where the image is weakest, in units of the noise."""
