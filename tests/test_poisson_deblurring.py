@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tifffile
 from scipy import ndimage
+from skimage import data
 from skimage.restoration import richardson_lucy
 
 import plugplay as pp
@@ -166,3 +167,58 @@ def test_command_line(words, tmp_path, run):
     # Sixty counts are so few levels that rounding to them would show.
     assert "so few that rounding shows" in done.stderr
     assert tifffile.imread(tmp_path / "out.tif").dtype == np.float32
+
+
+def nuclei(seed, size=160, sigma=1.6, photons=250, gain=2):
+    """Return the counts of blurred smooth nuclei on black, the truth in the same unit, and the kernel."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.indices((size, size))
+    clean = np.zeros((size, size))
+    for _ in range(8):
+        (row, column), radius = rng.uniform(20, size - 20, 2), rng.uniform(6, 11)
+        clean += rng.uniform(0.4, 1) / (1 + np.exp((np.hypot(rows - row, columns - column) - radius) / 0.7))
+    clean *= photons / clean.max()
+    kernel = pp.kernels.gaussian(15, sigma=sigma)
+    counts = gain * rng.poisson(ndimage.convolve(clean, kernel)) + 3 * rng.normal(size=clean.shape) + OFFSET
+    return np.round(counts).clip(0).astype(np.uint16), gain * clean + OFFSET, kernel
+
+
+@pytest.mark.parametrize("seed", [41, 42])
+def test_nuclei_are_no_stars_and_their_noise_is_left_as_measured(seed):
+    y, truth, kernel = nuclei(seed)
+    result = pp.deblur(y, kernel)
+    assert not any("bright points" in told or "contradict" in told or "less noise" in told for told in result.warnings)
+    assert result.status is pp.Status.CONVERGED
+    assert result.parameters.noise.gain * UNIT == pytest.approx(2, rel=0.2)
+    restored = UNIT * result.image
+    assert pp.psnr(restored / 500, truth / 500) > pp.psnr(y / 500, truth / 500) + 5
+    # The background keeps its level.
+    assert np.mean((restored - truth)[truth < OFFSET + 1]) == pytest.approx(0, abs=0.2)
+
+
+def test_given_noise_is_lowered_only_as_far_as_bright_places_confirm():
+    y, truth, kernel = nuclei(43)
+
+    def quality(gain, read, offset=OFFSET):
+        result = pp.deblur(y, kernel, noise=pp.PoissonGaussian(gain / UNIT, read / UNIT, offset=offset / UNIT))
+        return pp.psnr(UNIT * result.image / 500, truth / 500), result
+
+    true, result = quality(2, 3)
+    assert not any("less noise" in told for told in result.warnings)
+    # Twice the noise everywhere is noticed; a forgotten offset is far too much only where it is dark.
+    for found, result in (quality(8, 6), quality(2, 3, offset=0)):
+        assert found > true - 1.5
+        assert result.parameters.noise.read * UNIT >= 3
+
+
+def test_smooth_images_with_much_light_are_not_made_worse():
+    """Lambda is rehearsed, because these have little detail, and what is lost in the dark is no noise."""
+    kernel = pp.kernels.gaussian(15, sigma=1.8)
+    for image in (data.cell()[200:360, 200:360], data.camera()[80:240, 130:290]):
+        clean = image / 255.0
+        rng = np.random.default_rng(7)
+        y = np.round(rng.poisson(2e4 * ndimage.convolve(clean, kernel)) + READ * rng.normal(size=clean.shape) + OFFSET)
+        y = y.clip(0).astype(np.uint16)
+        result = pp.deblur(y, kernel)
+        assert psnr_of(result.image, clean, 2e4) > pp.psnr((y - float(OFFSET)) / 2e4, clean) + 2
+        assert result.parameters.noise.gain * UNIT < 1.5

@@ -195,3 +195,33 @@ def test_background_is_a_bound_only_where_there_is_one():
 def test_gain_and_read_must_be_known():
     with pytest.raises(ValueError, match="gain and read must be known"):
         pp.models.Deblurring(np.ones((1, 1))).poisson_term(np.ones((4, 4)), pp.PoissonGaussian())
+
+
+@pytest.mark.parametrize("boundary", ["unknown", "reflect"])
+def test_misfit_and_simulated_noise_are_those_of_dense_matrices(boundary):
+    model, y, term = posed(boundary)
+    x = np.random.default_rng(2).uniform(0.2, 1.0, term.shape)
+    if boundary == "unknown":
+        matrix, observed = seen_by(model, term)
+        np.testing.assert_allclose(term.misfit(x)[observed], matrix @ x.ravel() - y[observed], atol=1e-12)
+    seen = term.misfit(x) + y
+    rng = np.random.default_rng(0)
+    drawn = np.stack([term.simulated(x, rng) for _ in range(4000)])
+    variance = NOISE.gain * (seen - NOISE.offset) + NOISE.read**2
+    np.testing.assert_allclose(drawn.mean(axis=0), seen, atol=5 * np.sqrt(variance.max() / 4000))
+    np.testing.assert_allclose(drawn.var(axis=0), variance, rtol=0.15)
+
+
+def test_a_background_that_is_too_dark_tells_by_how_much():
+    rng = np.random.default_rng(0)
+    model = pp.models.Deblurring(pp.kernels.gaussian(9, sigma=1.5), boundary="reflect")
+    clean = np.full((96, 96), 10.0)
+    clean[40:50, 20:70] = 100.0
+    y = rng.poisson(model.forward(clean)) + rng.normal(size=clean.shape)
+    term = model.poisson_term(y, pp.PoissonGaussian(1.0, 1.0))
+    truth = term.enter(clean)
+    assert term.missing(truth) == pytest.approx(0.0, abs=0.15)
+    assert term.missing(truth - 0.7) == pytest.approx(0.7, abs=0.15)
+    # Without a flat background nothing is known.
+    uneven = rng.poisson(np.linspace(10, 100, 96) * np.ones((96, 1))).astype(float)
+    assert model.poisson_term(uneven, pp.PoissonGaussian(1.0, 1.0)).missing(truth - 0.7) == 0.0

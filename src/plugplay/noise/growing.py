@@ -91,7 +91,13 @@ class PoissonGaussian:
         )
 
     def of_mean(self, count: int) -> PoissonGaussian:
-        """Return the noise of the mean of so many values with this noise; gain and read are known."""
+        """Return the noise of the mean of so many values with this noise; gain and read are known.
+
+        Examples
+        --------
+        >>> PoissonGaussian(0.3, 0.2, offset=0.1).of_mean(4)
+        PoissonGaussian(gain=0.075, read=0.1, offset=0.1)
+        """
         return PoissonGaussian((self.gain or 0.0) / count, (self.read or 0.0) / math.sqrt(count), offset=self.offset)
 
 

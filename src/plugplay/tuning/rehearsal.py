@@ -24,6 +24,10 @@ windows, with less and with more detail, are restored as well, all must agree on
 counts. An image that is hardly larger than a window needs only one. Colours are rehearsed by their mean, which takes
 half of the time.
 
+**Photons.** Noise that grows with the signal is drawn with the variance of :math:`x_0` at each pixel. On eight images
+with 100, 1000 and 20,000 photons at white (Gaussian 1.8) the factor differs from 1 in five of 24 cases, and each gains
+(cell with 20,000 photons 5.4 dB).
+
 **Where not.** With hardly any noise a rehearsal only finds the lambda that its truth was made with. Behind a mild blur
 (`plugplay.tuning.mild_blur`) weak detail counts, and rehearsals ask for too much lambda.
 
