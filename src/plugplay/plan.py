@@ -256,14 +256,14 @@ class Plan:
         return dict(self.__dict__)
 
     def _driver(self, progress: Progress | None) -> Driver:
-        reference, nominal = self._reference, self._conversion.scale.to_nominal
+        reference, shown = self._reference, self._conversion.shown
         return Driver(
             self._data_term,
             self._loop.prepared,  # type: ignore[arg-type]  # Parameters holds it as an object
             self._iteration,
             self._loop,
             start=None if is_coarse(self._start) else self._start,
-            quality=None if reference is None else lambda image: psnr(nominal(image), reference),
+            quality=None if reference is None else lambda image: psnr(shown(image), reference),
             rtol=self._residual,
             progress=progress,
         )

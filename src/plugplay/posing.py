@@ -276,8 +276,8 @@ def noticed(
     notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
         notes.append(
-            f"the last axis of y, whose shape is {y.shape}, was taken to be colour; pass channel_axis=-1 to confirm "
-            "this, or spatial_ndim=3 if y is a volume"
+            f"the last axis of y, whose shape is {axes.spread(y).shape}, was taken to be colour; pass channel_axis=-1 "
+            "to confirm this, or spatial_ndim=3 if y is a volume"
         )
     if scale.transfer != transfer:
         notes.append(
@@ -315,14 +315,15 @@ def first_guess(
 def checked_reference(reference: ArrayLike, data_term: DataTerm, conversion: Conversion) -> FloatArray:
     """Return the true image on the nominal scale, or raise if it does not have the shape of the restored image."""
     truth = conversion.to_nominal(reference, "reference")
-    check_same_shape(truth, data_term.crop(data_term.start()).shape, "reference", "the restored image")
+    restored = conversion.axes.spread(data_term.crop(data_term.start()))
+    check_same_shape(truth, restored.shape, "reference", "the restored image")
     return truth
 
 
 def described(
     loop: Parameters,
     problem: Posed,
-    scale: Scale,
+    conversion: Conversion,
     *,
     squared: float,
     model: Model,
@@ -330,6 +331,7 @@ def described(
     tune: Literal["sure"] | None,
 ) -> Parameters:
     """Return the parameters of the loop on the nominal scale; `given` are the user's values, by name."""
+    scale = conversion.scale
     automatic = tuple(name for name, value in given.items() if value is None or value == "auto")
     return replace(
         loop,
@@ -343,6 +345,7 @@ def described(
         working_range=scale.working,
         transfer=scale.transfer,
         clipped_noise=(problem.clipped.low, problem.clipped.high) if problem.clipped else None,
+        equal_channels=conversion.axes.equal > 0,
         chosen=automatic[problem.noise is None :],
         tune=tune,
     )

@@ -18,6 +18,7 @@ from plugplay.arrays.checks import check_integer, check_number, check_spatial_nd
 from plugplay.arrays.observation import Conversion
 from plugplay.clipping import clip_of, goes_beyond
 from plugplay.denoisers.base import min_sigma_of, name_of, prepare_denoiser
+from plugplay.denoisers.registry import comes_with_plugplay
 from plugplay.levels import coarse_of, is_large, is_plain
 from plugplay.models import description
 from plugplay.noise.given import check_noise
@@ -82,10 +83,11 @@ def prepare(
     pace: Pace | None = None,
     reshaping: Reshaping | None = None,
     whole: bool = True,
+    joins_equal: bool = True,
 ) -> Plan:
     """Decide everything that a restoration needs, without restoring.
 
-    `plugplay.restore` documents all parameters but the last four. Those make the tiles of a large image agree.
+    `plugplay.restore` documents all parameters but the last five. Those make the tiles of a large image agree.
 
     Parameters
     ----------
@@ -97,6 +99,8 @@ def prepare(
         A change of the kernel; by default the kernel is changed if the data clearly fit another one better.
     whole : bool
         Whether y is a whole image, in which bars, frames and stamps are looked for.
+    joins_equal : bool
+        Whether channels that are all equal are restored as one.
 
     Returns
     -------
@@ -124,6 +128,7 @@ def prepare(
         squares=squares,
         exact_noise=exact_noise,
         whole=whole,
+        joins_equal=joins_equal and comes_with_plugplay(denoiser),
     )
     scale, unit = view.conversion.scale, view.unit
     threads, way = check_workers(workers), get_iteration(iteration)
@@ -172,7 +177,9 @@ def prepare(
     given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
     notes = posing.noticed(view.conversion.axes, scale, view.observed, traits, data_term, problem, transfer)
     plan = Plan(
-        parameters=posing.described(loop, problem, scale, squared=squared, model=model, given=given, tune=tune),
+        parameters=posing.described(
+            loop, problem, view.conversion, squared=squared, model=model, given=given, tune=tune
+        ),
         warnings=(*notes, *view.notes, *found.reasons),
         reshaping=reshaping or found.reshaping,
         _loop=loop,
@@ -240,6 +247,7 @@ def _viewed(
     squares: bool,
     exact_noise: bool,
     whole: bool,
+    joins_equal: bool,
 ) -> _View:
     """Put the axes in order, find the scale, and leave out pixels that do not follow the model."""
     ndim = description.spatial_ndim_of(model, None if spatial_ndim is None else check_spatial_ndim(spatial_ndim))
@@ -249,6 +257,11 @@ def _viewed(
     axes = Axes.of(given.shape, "y", channel_axis=channel_axis, spatial_ndim=ndim, leading=leading)
     observed = axes.to_inside(given, "y")
     traits = description.traits_of(model, observed, spatial_ndim=ndim)
+    one = description.of_one_channel(model, traits, observed) if joins_equal else None
+    if one is not None:
+        model, axes = one, replace(axes, equal=observed.shape[-1])
+        observed = axes.to_inside(given, "y")
+        traits = description.traits_of(model, observed, spatial_ndim=ndim)
     likely, curve = likely_noise(observed, traits, noise, data_range, transfer, squares=squares)
     looks_for_foreign = whole and scale is None
     scale = scale or posing.scale_of(observed, traits, data_range, likely, model, curve)

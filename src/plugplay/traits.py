@@ -67,6 +67,9 @@ class Traits(Fingerprinted):
         level that was given or estimated.
     observed : array of bool, optional
         True where a sample was observed, in the shape of the observation; None means everywhere.
+    alike : bool
+        Whether the model treats all channels of an image alike, except for what `observed` says. If they are equal, one
+        of them is then restored for all.
     natural : bool
         Whether the denoiser sees something like a photograph, so that what was learned on photographs applies. Star
         fields and images from few photons are not like photographs.
@@ -92,6 +95,7 @@ class Traits(Fingerprinted):
     noise_spectrum: NDArray[np.float64] | None = None
     noise: float | None = None
     observed: BoolArray | None = None
+    alike: bool = False
     natural: bool = True
 
     def __post_init__(self) -> None:

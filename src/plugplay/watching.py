@@ -10,6 +10,7 @@ from scipy.ndimage import maximum_filter
 
 from plugplay.arrays.masks import fill_from_nearest, mask_for
 from plugplay.denoisers.base import name_of
+from plugplay.denoisers.registry import comes_with_plugplay
 from plugplay.models.description import darkest_of, evened, possible_range_of
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.finding import assumed_noise
@@ -116,8 +117,7 @@ def foreign_to(
 
 def reason(suggested: Suggestion, denoiser: object) -> str:
     """Return a warning about a noise level that a run changes, in addition to the level itself; may be empty."""
-    own = not type(denoiser).__module__.startswith("plugplay.")
-    if suggested.reason or not own or suggested.sign == "excess":
+    if suggested.reason or comes_with_plugplay(denoiser) or suggested.sign == "excess":
         return suggested.reason
     return f"what {name_of(denoiser)!r} does not follow of the data passes for noise; {KEEPS_NOISE} a given level"
 

@@ -32,6 +32,9 @@ class Axes:
         The axis of the channels, counted from 0; None if there are none.
     guessed : bool
         Whether the channels were taken for such without having been named.
+    equal : int
+        The number of channels if they are all equal, as those of a gray photograph stored as RGB: inside there is then
+        only one. Else 0.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class Axes:
     leading: int
     channel: int | None
     guessed: bool = False
+    equal: int = 0
 
     @classmethod
     def of(
@@ -74,8 +78,9 @@ class Axes:
         raise ValueError(f"{name} has the shape {shape}, but {rank} axes are expected{hint}")
 
     def to_inside(self, array: NDArray[Any], name: str) -> NDArray[Any]:
-        """Return an observation with its channels last."""
-        return array if self.channel is None else _moved(array, self.channel, name)
+        """Return an observation with its channels last, or one of them if they are equal."""
+        inside = array if self.channel is None else _moved(array, self.channel, name)
+        return np.ascontiguousarray(inside[..., 0]) if self.equal else inside
 
     def companion_to_inside(self, array: NDArray[Any], name: str) -> NDArray[Any]:
         """Return an array that goes with the image (a reference, a mask), with its channels last if it has any."""
@@ -84,8 +89,18 @@ class Axes:
 
     def to_outside(self, image: NDArray[Any]) -> NDArray[Any]:
         """Return a restored image with its channels where the user has them."""
-        channel = self.image_channel
+        channel, image = self.image_channel, self.spread(image)
         return image if channel is None else np.moveaxis(image, -1, channel)
+
+    def spread(self, image: NDArray[Any]) -> NDArray[Any]:
+        """Return an image with its channels last, also if they are equal and there is only one inside."""
+        return np.repeat(image[..., None], self.equal, axis=-1) if self.equal else image
+
+    def joined(self, image: NDArray[Any]) -> NDArray[Any]:
+        """Return an image as it is inside: the mean of its channels if those of the observation are equal."""
+        if not self.equal or image.ndim == self.spatial_ndim:
+            return image
+        return np.asarray(image.mean(axis=-1), image.dtype)
 
     @property
     def image_channel(self) -> int | None:

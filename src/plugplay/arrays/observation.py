@@ -54,8 +54,12 @@ class Conversion:
         return self.axes.companion_to_inside(scale.to_working(array), name)
 
     def to_working(self, value: ArrayLike, name: str) -> FloatArray:
-        """Return such an array on the working scale."""
-        return self.scale.nominal_to_working(self.to_nominal(value, name))
+        """Return such an array on the working scale, as the loop sees it."""
+        return self.scale.nominal_to_working(self.axes.joined(self.to_nominal(value, name)))
+
+    def shown(self, image: FloatArray) -> FloatArray:
+        """Return an image of the loop on the nominal scale, with all its channels."""
+        return self.axes.spread(self.scale.to_nominal(image))
 
     def outside(self, image: FloatArray) -> FloatArray:
         """Return a restored image in the user's units, with the channels where the user has them."""

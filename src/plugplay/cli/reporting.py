@@ -86,6 +86,8 @@ def _lines(outcome: Outcome, *, verbose: bool) -> list[str]:
     pages = outcome.pages
     height, width = outcome.shape[-3:-1] if outcome.channels else outcome.shape[-2:]
     kind = f"{outcome.channels} channels" if outcome.channels else "gray"
+    if all(page.parameters["equal_channels"] for page in pages):
+        kind = f"gray in {kind}"
     count = f", {len(pages)} pages" if len(pages) > 1 else ""
     low, high = outcome.data_range
     curve = pages[0].parameters["transfer"]

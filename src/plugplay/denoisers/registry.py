@@ -135,6 +135,19 @@ def get(name: str, **options: Any) -> Denoiser:
     return denoiser
 
 
+def comes_with_plugplay(denoiser: object) -> bool:
+    """Tell whether a denoiser, or that of this name, comes with plugplay and so takes gray images as well as colour.
+
+    Examples
+    --------
+    >>> comes_with_plugplay("bm3d"), comes_with_plugplay(min)
+    (True, False)
+    """
+    if isinstance(denoiser, str):
+        return denoiser in BUILT_IN
+    return type(denoiser).__module__.startswith("plugplay.")
+
+
 def _entry_points() -> Iterator[EntryPoint]:
     yield from entry_points(group=ENTRY_POINT_GROUP)
 

@@ -80,6 +80,7 @@ class BlurModel(LinearGaussianModel):
             constant_gain=mass,
             leaves="coloured",
             observed=observed,
+            alike=True,
         )
 
     def forward(self, x: ArrayLike) -> FloatArray:

@@ -42,7 +42,9 @@ class Denoising(LinearGaussianModel):
 
     def traits(self, y: FloatArray) -> Traits:  # noqa: ARG002
         """Return what this model says about itself."""
-        return Traits(spatial_ndim=self.spatial_ndim, norm=1.0, constant_gain=1.0, pointwise=True, leaves="white")
+        return Traits(
+            spatial_ndim=self.spatial_ndim, norm=1.0, constant_gain=1.0, pointwise=True, leaves="white", alike=True
+        )
 
     def forward(self, x: ArrayLike) -> FloatArray:
         """Return x."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,7 @@ __all__ = [
     "lower_bound_of",
     "misfit_of",
     "missing_of",
+    "of_one_channel",
     "open_steps",
     "part_of",
     "poisson_term_of",
@@ -222,6 +223,32 @@ def part_of(model: Model, observed: NDArray[np.bool_] | None, *, whole: bool = F
             f"pixels are missing (NaN, or by the mask), but {type(model).__name__} does not support a mask"
         )
     return replace(model, **changes) if changes else model  # type: ignore[type-var]  # it has fields, so it is a dataclass
+
+
+def of_one_channel(model: Model, traits: Traits, y: NDArray[Any]) -> Model | None:
+    """Return the model of one channel of an observation whose channels are all equal where they were observed.
+
+    None if they differ, or if the model may treat them differently.
+
+    Parameters
+    ----------
+    model, traits : Model, Traits
+        The model and its traits.
+    y : array
+        The observation, with channels last if it has any.
+    """
+    if not traits.alike or y.ndim != traits.spatial_ndim + 1 or y.shape[-1] < 2:
+        return None
+    seen = traits.observed
+    for channel in range(1, y.shape[-1]):
+        same = y[..., channel] == y[..., 0]
+        if seen is not None:
+            if not np.array_equal(seen[..., channel], seen[..., 0]):
+                return None
+            same |= ~seen[..., 0]
+        if not same.all():
+            return None
+    return part_of(model, seen[..., 0], whole=True) if seen is not None and takes_mask(model) else model
 
 
 def darkest_of(data_term: DataTerm) -> float:

@@ -58,6 +58,7 @@ class Inpainting(LinearGaussianModel):
             pointwise=True,
             leaves="coloured",
             observed=mask_for(y, self.mask),
+            alike=True,
         )
 
     def forward(self, x: ArrayLike) -> FloatArray:

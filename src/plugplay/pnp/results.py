@@ -86,6 +86,9 @@ class Parameters:
     clipped_noise : (float, float), optional
         The standard deviation of noise that was clipped at black and at white, on the scale [0, 1]; 0 at an end where
         none was, None if there was none at all. What its means had lost was given back before the restoration.
+    equal_channels : bool
+        Whether all channels of the input are equal, as those of a gray photograph stored as RGB. Then one of them was
+        restored, and the result has it in each channel.
     """
 
     denoiser: str
@@ -107,6 +110,7 @@ class Parameters:
     working_range: tuple[float, float] | None = None
     transfer: str = "linear"
     clipped_noise: tuple[float, float] | None = None
+    equal_channels: bool = False
     prepared: object = field(default=None, metadata={"fingerprinted": False}, compare=False)
 
     def plain(self) -> dict[str, Any]:

@@ -78,9 +78,9 @@ class Choices:
 
     def warm(self) -> None:
         """Compile what tiles need, on a tiny image."""
-        shape = (32, 32) if self.options.get("channel_axis") is None else (32, 32, 3)
-        image = np.random.default_rng(0).random(shape, np.float32)
-        axis = self.options.get("channel_axis")
+        gray = self.options.get("channel_axis") is None or self.options.get("joins_equal")
+        image = np.random.default_rng(0).random((32, 32) if gray else (32, 32, 3), np.float32)
+        axis = None if gray else -1
         prepare(image, Denoising(), denoiser=self.options["denoiser"], noise=0.1, channel_axis=axis, workers=1).run()
 
     def finished(self, result: Result) -> Result:
@@ -142,11 +142,12 @@ def choose_globally(
             [np.ones(pixels.shape[:2], bool) if observed is None else observed for pixels, observed in patches]
         )
     whole = prepare(mosaic, model_for(seen), workers=workers, whole=False, **options)
-    scale = whole._conversion.scale
-    values = _values(scale.to_working(mosaic), seen)
+    scale, axes = whole._conversion.scale, whole._conversion.axes
+    values = _values(scale.to_working(axes.to_inside(mosaic, "y")), seen)
     limits, clipped = (float(values.min()), float(values.max())), whole.parameters.clipped_noise or (0.0, 0.0)
     scale = replace(scale, limits=limits, clipped=clipped)
-    shared = {**options, "scale": scale}
+    # A gray part of a colour image is restored in colour, like its neighbours.
+    shared = {**options, "scale": scale, "joins_equal": axes.equal > 0}
     if isinstance(whole.parameters.noise, float):
         shared["denoiser"] = _around_mean(options["denoiser"], values)
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising

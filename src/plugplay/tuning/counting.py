@@ -61,11 +61,12 @@ def likely_noise(
 def is_of_photons(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> bool:
     """Tell whether these are counts whose noise clearly grows with the signal.
 
-    Counts are 16-bit integers: 8-bit images usually have a transfer curve. Decimated images are left out, because
-    aliased detail looks like noise, and is stronger where it is bright.
+    Counts are 16-bit integers without a transfer curve: 8-bit images usually have one, and in light, where the slope of
+    the curve differs, any noise of a photograph is stronger where it is bright. Decimated images are left out, because
+    aliased detail looks like noise, and is stronger there, too.
     """
     counts = scale.integer and MAX_8_BIT < scale.high - scale.low <= MAX_16_BIT and traits.observes == "intensities"
-    if not counts or traits.decimation > 1 or not knows_photons(model):
+    if not counts or scale.transfer != "linear" or traits.decimation > 1 or not knows_photons(model):
         return False
     return grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim, counts=True)
 
