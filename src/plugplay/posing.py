@@ -119,6 +119,9 @@ class Posed:
         What a user should know about the noise.
     clipped : ClippedNoise, optional
         At which ends of the range it was clipped, if it was.
+    planes : (float, float, float), optional
+        Its standard deviation in luminance and two colour differences, relative to `level`, if it is alike in all
+        channels.
     """
 
     data_term: DataTerm
@@ -128,6 +131,7 @@ class Posed:
     margin: float = 0.0
     notes: tuple[str, ...] = ()
     clipped: ClippedNoise | None = None
+    planes: tuple[float, float, float] | None = None
 
     @property
     def spectrum(self) -> NDArray[np.float64] | None:
@@ -205,6 +209,7 @@ def posed(
             found.uncertainty * scale.slope,
             found.margin * scale.slope,
             (*told_of(found.strongest, least), *counting.grows_untold(y, model, traits, scale)),
+            planes=found.planes,
         )
     if isinstance(noise, ColouredNoise) and not counting.leaves_noise_alone(traits):
         raise ValueError(

@@ -27,6 +27,7 @@ from plugplay.plan import Plan
 from plugplay.pnp.denoise_first import DenoiseFirst
 from plugplay.pnp.iterations import get_iteration
 from plugplay.tuning.accuracy import step_residual
+from plugplay.tuning.alike import with_planes
 from plugplay.tuning.case import Case
 from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.foreign import where_foreign
@@ -130,9 +131,10 @@ def prepare(
         whole=whole,
         joins_equal=joins_equal and comes_with_plugplay(denoiser),
     )
-    scale, unit = view.conversion.scale, view.unit
+    shared, scale, unit = scale is not None, view.conversion.scale, view.unit
     threads, way = check_workers(workers), get_iteration(iteration)
     problem = posing.posed(unit, view.model, view.traits, view.noise, scale, squares=squares, noise_floor=noise_floor)
+    problem = with_planes(problem, unit, view.traits, scale, denoiser, whole=not shared)
     means_by = None if squares else denoiser
     unit, problem = posing.unclipped(unit, view.model, view.traits, problem, scale, means_by, threads)
     free = schedule is None and start is None and way.name == "admm"
@@ -336,5 +338,6 @@ def _left_to_denoise(problem: Posed, traits: Traits, kind: _Kind) -> Traits:
         leaves="white" if kind.white else traits.leaves,
         noise=problem.level,
         noise_spectrum=problem.spectrum,
+        noise_planes=problem.planes,
         natural=traits.natural and not kind.stars,
     )

@@ -62,6 +62,9 @@ class Traits(Fingerprinted):
     noise_spectrum : array of float, optional
         Relative power of the noise that is left to the denoiser, on a regular grid of frequencies in the layout of an
         FFT; None if it is white or not known.
+    noise_planes : (float, float, float), optional
+        The standard deviation of the noise in luminance and two colour differences, relative to that in a channel; None
+        if the noise is about independent in all channels.
     noise : float, optional
         Standard deviation of the noise, if the model defines it. In the traits that a denoiser gets it is always the
         level that was given or estimated.
@@ -93,6 +96,7 @@ class Traits(Fingerprinted):
     leaves: Leaves = "coloured"
     weight: float | None = None
     noise_spectrum: NDArray[np.float64] | None = None
+    noise_planes: tuple[float, float, float] | None = None
     noise: float | None = None
     observed: BoolArray | None = None
     alike: bool = False

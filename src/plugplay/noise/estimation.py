@@ -10,7 +10,7 @@ from plugplay.arrays.checks import BoolArray, check_number
 from plugplay.noise.blocks import Blocks, quantisation_step, take_blocks
 from plugplay.noise.compression import zeroed
 from plugplay.noise.planes import Measured, measure_planes
-from plugplay.noise.scattered import from_differences, from_scattered
+from plugplay.noise.scattered import from_differences, from_scattered, unlike_scattered
 from plugplay.noise.stacks import stacked
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class NoiseEstimate:
     strongest : float
         The standard deviation of white noise that is as strong as this noise at low frequencies, if it is stronger
         there than at high ones, as in demosaicked photographs; 0 if it passes for white.
+    planes : (float, float, float), optional
+        If the noise of a colour image is clearly alike in all channels: its standard deviation in luminance and two
+        colour differences, relative to `sigma`.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class NoiseEstimate:
     step: float = 0.0
     quality: int | None = None
     strongest: float = 0.0
+    planes: tuple[float, float, float] | None = None
 
     @property
     def upper(self) -> float:
@@ -131,8 +135,9 @@ def estimate_noise(
     blocks = take_blocks(stack, observed, step=step)
     measured = None if blocks is None else measure_planes(blocks)
     found = None if blocks is None or measured is None else _from_planes(measured, blocks)
+    planes = None if measured is None else measured.unlike
     if found is None:
-        found = from_scattered(stack, observed)
+        found, planes = from_scattered(stack, observed), unlike_scattered(stack, observed)
     if found is None:
         found = from_differences(stack, observed)
     if found is None:
@@ -146,7 +151,7 @@ def estimate_noise(
         sigma, uncertainty, reasons = floor, max(uncertainty, floor), (*reasons, "rounding")
     told = tuple(dict.fromkeys(reasons)) if uncertainty > _CERTAIN * sigma else ()
     if measured is None:
-        return NoiseEstimate(sigma, uncertainty, told, compressed, step=step)
+        return NoiseEstimate(sigma, uncertainty, told, compressed, step=step, planes=planes)
     return NoiseEstimate(
         sigma,
         uncertainty,
@@ -156,6 +161,7 @@ def estimate_noise(
         step=step,
         quality=measured.quality,
         strongest=measured.strongest(),
+        planes=planes,
     )
 
 

@@ -59,6 +59,8 @@ class FoundNoise:
         The measured level; `level` is lower if that is very uncertain.
     strongest : float
         What counts as noise when a blur is inverted, if the noise is stronger at low frequencies; else 0.
+    planes : (float, float, float), optional
+        As in `NoiseEstimate`.
     """
 
     level: float
@@ -68,6 +70,7 @@ class FoundNoise:
     compression: float = 0.0
     measured: float = 0.0
     strongest: float = 0.0
+    planes: tuple[float, float, float] | None = None
 
 
 def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: int = 2) -> FoundNoise:
@@ -106,6 +109,7 @@ def assumed_noise(estimate: NoiseEstimate, *, colour: bool) -> FoundNoise:
         compression=took * estimate.compressed,
         measured=max(level, estimate.sigma),
         strongest=estimate.strongest,
+        planes=estimate.planes,
     )
 
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plugplay.arrays.checks import FloatArray
 from plugplay.noise.blocks import Blocks
 from plugplay.noise.compression import Compressed, compressed_planes
 from plugplay.noise.curve import curve_of_blocks
 from plugplay.noise.quiet import Plane, judge, quiet_power
 from plugplay.noise.strongest import strongest_of_file, strongest_of_planes
 
-__all__ = ["Measured", "measure_planes"]
+__all__ = ["Measured", "measure_planes", "opponent", "unlike_planes"]
 
 # Orthonormal: the mean power of the three planes is that of the three channels, whatever correlates them.
 _OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [0.5, -1, 0.5]]) / np.sqrt([[3.0], [2.0], [1.5]])
@@ -32,6 +33,9 @@ _JPEG_DOUBT = 0.2
 _CHROMA_DOUBT = 0.1
 _GROWTH_DOUBT, _GROWTH_WEIGHT = 0.05, 0.5
 _MANY_CLIPPED = 0.5
+# Noise that is alike in all channels: how certain that of the luminance must be, and by how much it must exceed that of
+# the colour differences, by two standard errors of both.
+_CERTAIN, _ALIKE = 0.1, 1.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +77,16 @@ class Measured:
         """The planes from which the level is measured."""
         return self.planes[: self.held or None]
 
+    @property
+    def unlike(self) -> tuple[float, float, float] | None:
+        """As `unlike_planes`; None for compressed files, because compression removes chroma first."""
+        if len(self.planes) != 3 or self.held or self.gridded or self.planes[0].ratio > _WHITE_RATIO:
+            return None
+        return unlike_planes([plane.power for plane in self.planes], [plane.relative for plane in self.planes])
+
     def level(self) -> tuple[float, float]:
         """Return the level of the noise, and its relative uncertainty."""
-        if len(self.planes) != 3:
+        if len(self.planes) != 3 or self.unlike:
             level, relative = _of_planes(self.planes)
         elif self.held:
             level, relative = _of_file(self.planes, self.held)
@@ -89,6 +100,35 @@ class Measured:
             return 0.0
         level, _ = self.level()
         return strongest_of_file(self.telling, level) if self.held else strongest_of_planes(self.planes, level)
+
+
+def opponent(stack: FloatArray) -> FloatArray:
+    """Return luminance and two differences of colours, last; white noise keeps its level in each."""
+    return np.asarray(np.einsum("pc,...c->...p", _OPPONENT, stack), stack.dtype)
+
+
+def unlike_planes(powers: list[float], relatives: list[float]) -> tuple[float, float, float] | None:
+    """Return the deviations in luminance and two differences of colours if the noise is clearly alike in all colours.
+
+    They are relative to their root mean square. None if the noise may as well be independent in each colour.
+
+    Parameters
+    ----------
+    powers, relatives : list of float
+        The variance in each plane, and the relative standard error of its root.
+
+    Examples
+    --------
+    >>> unlike_planes([1.0, 1.0, 0.9], [0.03, 0.03, 0.03]), unlike_planes([3.0, 0.0, 0.0], [0.03, 0.03, 0.03])
+    (None, (1.7320508075688772, 0.0, 0.0))
+    """
+    deviations, errors = np.sqrt(np.maximum(powers, 0)), np.minimum(relatives, 1.0)
+    most = float(np.sqrt(np.mean(np.square(deviations[1:] * (1 + 2 * errors[1:])))))
+    least = float(deviations[0] * (1 - 2 * errors[0]))
+    if deviations[0] == 0 or errors[0] > _CERTAIN or least < _ALIKE * most:
+        return None
+    first, second, third = deviations / math.sqrt(float(np.mean(np.square(deviations))))
+    return float(first), float(second), float(third)
 
 
 def measure_planes(blocks: Blocks) -> Measured | None:

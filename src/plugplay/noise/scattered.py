@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugplay.arrays.checks import BoolArray, FloatArray
+from plugplay.noise.planes import opponent, unlike_planes
 from plugplay.noise.quiet import SHARES, growth
 
-__all__ = ["from_differences", "from_scattered"]
+__all__ = ["from_differences", "from_scattered", "unlike_scattered"]
 
 _PIXELS = 28  # observed ones that a window should have
 _SIDES = (6, 40)
@@ -55,6 +56,20 @@ def from_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float
     # The wider a window, the less it is flat.
     width = _FLOOR + _PER_OCTAVE * math.log2(side / _SIDES[0])
     return math.sqrt(powers[k]), min(1.0, math.hypot(width, 1.5 * statistical, 4 * slope)), ("scattered observations",)
+
+
+def unlike_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, float] | None:
+    """Return `unlike_planes` of scattered pixels; None for those that were not observed in all colours."""
+    if stack.shape[-1] != 3 or (observed is not None and not (observed == observed[..., :1]).all()):
+        return None
+    planes = opponent(np.where(observed, stack, 0) if observed is not None else stack)
+    found = [
+        from_scattered(planes[..., p : p + 1], None if observed is None else observed[..., p : p + 1]) for p in range(3)
+    ]
+    measured = [plane for plane in found if plane is not None]
+    if len(measured) < 3:
+        return None
+    return unlike_planes([plane[0] ** 2 for plane in measured], [plane[1] for plane in measured])
 
 
 def from_differences(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, tuple[str, ...]] | None:

@@ -149,7 +149,7 @@ def choose_globally(
     # A gray part of a colour image is restored in colour, like its neighbours.
     shared = {**options, "scale": scale, "joins_equal": axes.equal > 0}
     if isinstance(whole.parameters.noise, float):
-        shared["denoiser"] = _around_mean(options["denoiser"], values)
+        shared["denoiser"] = _fitted(options["denoiser"], values, whole.parameters.prepared)
     if whole.parameters.max_iter == 1 and options.get("max_iter") is None:  # one denoising
         return Choices(whole.parameters, {**shared, "noise": whole.parameters.noise}, whole.warnings)
     shared["clip"] = whole.parameters.clip
@@ -194,12 +194,16 @@ def _values(image: FloatArray, seen: NDArray[np.bool_] | None) -> FloatArray:
     return image.reshape(-1, *image.shape[2:]) if seen is None or not seen.any() else image[seen]
 
 
-def _around_mean(denoiser: Any, values: FloatArray) -> Any:
-    """Return the denoiser for parts of an image, given samples of all of it on the working scale."""
-    method = denoisers.get(denoiser) if isinstance(denoiser, str) else denoiser
+def _fitted(denoiser: Any, values: FloatArray, prepared: Any) -> Any:
+    """Return the denoiser for parts of an image, given samples of all of it, and as it was prepared for these."""
+    method: Any = denoisers.get(denoiser) if isinstance(denoiser, str) else denoiser
     around = getattr(method, "around", None)
     if around is None:
         return denoiser
+    planes = getattr(prepared, "noise_planes", None)
+    if planes is not None:
+        method = replace(method, noise_planes=planes)
+        around = method.around
     return around(tuple(np.atleast_1d(values.mean(axis=0, dtype=np.float64)).tolist()))
 
 

@@ -56,6 +56,10 @@ class BM3D:
         Power spectrum of coloured noise, relative to any level, on a regular grid of at least 15 x 15 frequencies in
         the layout of an FFT (zero frequency first). `sigma` is then the standard deviation of that noise. White by
         default. For two stages only.
+    noise_planes : tuple of three floats, optional
+        By what factors the standard deviation of the noise in luminance, red-blue and magenta-green differs from that
+        of noise which is independent in all colours. Noise that is alike in all of them has about (1.73, 0, 0), which
+        is the root of three. Applies to colour images.
     mean : tuple of float, optional
         Detail below the threshold is pulled towards this brightness, one number for each channel. By default that is
         the mean of the image; parts of an image use that of the whole (see `around`).
@@ -104,6 +108,7 @@ class BM3D:
     stages: Literal[2, 3] | None = None
     purpose: Purpose | None = None
     noise_spectrum: NDArray[np.float64] | Spectrum | None = field(default=None, repr=False)
+    noise_planes: tuple[float, float, float] | None = None
     mean: tuple[float, ...] | None = field(default=None, repr=False)
     sparse_above: float | None = field(default=None, repr=False)
     third_below: float | None = field(default=None, repr=False)
@@ -173,6 +178,7 @@ class BM3D:
         return replace(
             self,
             noise_spectrum=spectrum,
+            noise_planes=traits.noise_planes if self.noise_planes is None else self.noise_planes,
             stages=self.stages or (3 if third else None),
             purpose=self.purpose or _PURPOSES[traits.leaves],
             sparse_above=loop.sparse_above if self.sparse_above is None else self.sparse_above,
@@ -328,7 +334,14 @@ class BM3D:
             profile = profile.moved(memory.turn)
         try:
             return denoise_image(
-                image, sigma, profile, mean=self.mean, workers=workers, groups=groups, progress=progress
+                image,
+                sigma,
+                profile,
+                mean=self.mean,
+                shares=self.noise_planes,
+                workers=workers,
+                groups=groups,
+                progress=progress,
             )
         except BaseException:
             # Groups were found for some strips only; the next call must not mix them with those of another image.

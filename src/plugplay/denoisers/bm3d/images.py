@@ -37,6 +37,7 @@ def denoise_image(
     profile: Profile,
     *,
     mean: tuple[float, ...] | None = None,
+    shares: tuple[float, float, float] | None = None,
     workers: int,
     groups: Groups | None = None,
     progress: Progress | None = None,
@@ -53,6 +54,8 @@ def denoise_image(
         The settings.
     mean : tuple of float, optional
         What is taken out of each channel instead of its mean.
+    shares : tuple of float, optional
+        By how much the noise in luminance and colour differences differs from noise that is independent in all colours.
     workers : int
         Number of threads.
     groups : Groups, optional
@@ -70,7 +73,7 @@ def denoise_image(
     known = mean is not None and len(mean) == channels
     middle = ((np.array(mean) if known else _means(image)) * scale).astype(image.dtype)
     sigma *= float(scale)
-    sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma)
+    sigmas = np.array([sigma]) if image.ndim == 2 else opponent_noise(sigma) * np.array(shares or (1.0, 1.0, 1.0))
     # Large images leave no room for copies: onto the canvas and back, some rows at a time.
     whole = _enlarged(image)
     canvas = Canvas.empty(sigmas.size, whole.shape[0], whole.shape[1])
