@@ -137,7 +137,9 @@ def estimate_noise(
     found = None if blocks is None or measured is None else _from_planes(measured, blocks)
     planes = None if measured is None else measured.unlike
     if found is None:
-        found, planes = from_scattered(stack, observed), unlike_scattered(stack, observed)
+        found = from_scattered(stack, observed)
+    if planes is None and observed is not None and not (blocks and blocks.gridded):
+        planes = unlike_scattered(stack, observed)
     if found is None:
         found = from_differences(stack, observed)
     if found is None:

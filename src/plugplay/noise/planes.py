@@ -107,7 +107,9 @@ def opponent(stack: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("pc,...c->...p", _OPPONENT, stack), stack.dtype)
 
 
-def unlike_planes(powers: list[float], relatives: list[float]) -> tuple[float, float, float] | None:
+def unlike_planes(
+    powers: list[float], relatives: list[float], *, excess: float = _ALIKE
+) -> tuple[float, float, float] | None:
     """Return the deviations in luminance and two differences of colours if the noise is clearly alike in all colours.
 
     They are relative to their root mean square. None if the noise may as well be independent in each colour.
@@ -116,6 +118,8 @@ def unlike_planes(powers: list[float], relatives: list[float]) -> tuple[float, f
     ----------
     powers, relatives : list of float
         The variance in each plane, and the relative standard error of its root.
+    excess : float
+        By what factor that of the luminance must exceed the others.
 
     Examples
     --------
@@ -125,7 +129,7 @@ def unlike_planes(powers: list[float], relatives: list[float]) -> tuple[float, f
     deviations, errors = np.sqrt(np.maximum(powers, 0)), np.minimum(relatives, 1.0)
     most = float(np.sqrt(np.mean(np.square(deviations[1:] * (1 + 2 * errors[1:])))))
     least = float(deviations[0] * (1 - 2 * errors[0]))
-    if deviations[0] == 0 or errors[0] > _CERTAIN or least < _ALIKE * most:
+    if deviations[0] == 0 or errors[0] > _CERTAIN or least < excess * most:
         return None
     first, second, third = deviations / math.sqrt(float(np.mean(np.square(deviations))))
     return float(first), float(second), float(third)

@@ -20,6 +20,8 @@ _MIN_WINDOWS = 40
 _MIN_FREEDOM = 3
 _MIN_PAIRS = 8
 _FLOOR, _PER_OCTAVE = 0.05, 0.04
+# How much stronger noise must be in the luminance, where windows have texture more often than blocks chosen as quiet.
+_ALIKE = 2.5
 
 
 def from_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, tuple[str, ...]] | None:
@@ -69,7 +71,7 @@ def unlike_scattered(stack: FloatArray, observed: BoolArray | None) -> tuple[flo
     measured = [plane for plane in found if plane is not None]
     if len(measured) < 3:
         return None
-    return unlike_planes([plane[0] ** 2 for plane in measured], [plane[1] for plane in measured])
+    return unlike_planes([plane[0] ** 2 for plane in measured], [plane[1] for plane in measured], excess=_ALIKE)
 
 
 def from_differences(stack: FloatArray, observed: BoolArray | None) -> tuple[float, float, tuple[str, ...]] | None:

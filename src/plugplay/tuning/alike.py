@@ -33,8 +33,9 @@ def with_planes(
 ) -> Posed:
     """Return the problem with the noise of luminance and colour differences, if it is alike in all channels.
 
-    Only BM3D is told them; for other denoisers, an estimated level becomes that of the luminance. Deblurring, which
-    compares its noise with the spectrum of the luminance and raises it by itself, is left as it is.
+    Only BM3D is told them; for other denoisers, an estimated level becomes that of the luminance if noise is all there
+    is to remove. Deblurring, which compares its noise with the spectrum of the luminance and raises it by itself, is
+    left as it is.
 
     Parameters
     ----------
@@ -49,19 +50,20 @@ def with_planes(
     inverted = traits.spectrum is not None and traits.decimation == 1 and not traits.pointwise
     if not whole or not colour or inverted or not isinstance(problem.noise, float) or problem.noise == 0:
         return replace(problem, planes=None)
+    alone = leaves_noise_alone(traits)
     knows, estimated = name_of(denoiser) == _KNOWS_PLANES, problem.error is not None
     planes = problem.planes
     if not estimated and knows:
         stored = y if scale.transfer == "linear" else scale.to_nominal(y)
         planes = estimate_noise(stored, mask=traits.observed).planes
-    if planes is None:
-        return problem
+    if planes is None or not (knows or alone):
+        return replace(problem, planes=None)
     told = (
         f"the noise is largely alike in all channels: {min(planes[0] / max(planes[1:]), 99.0):.1f} times as strong in "
         "luminance as in colour differences, which was allowed for",
     )
     if knows:
-        least = _MIN_PLANE if leaves_noise_alone(traits) else _MIN_PLANE_IN_LOOP
+        least = _MIN_PLANE if alone else _MIN_PLANE_IN_LOOP
         raised = (planes[0], max(planes[1], least), max(planes[2], least))
         return replace(problem, planes=raised, notes=(*problem.notes, *told))
     level = planes[0] * problem.level
