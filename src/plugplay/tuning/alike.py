@@ -26,6 +26,7 @@ _KNOWS_PLANES = "bm3d"
 # In a loop, the colour differences are not denoised less than this, because it has more to do than to remove noise: of
 # 0.05, 0.2, 0.5 and 1, coffee shrunk by two has 29.2, 31.3, 31.4 and 31.2 dB.
 _MIN_PLANE, _MIN_PLANE_IN_LOOP = 0.1, 0.5
+_MAX_RATIO = 99.0
 
 
 def with_planes(
@@ -33,8 +34,8 @@ def with_planes(
 ) -> Posed:
     """Return the problem with the noise of luminance and colour differences, if it is alike in all channels.
 
-    Only BM3D is told them; for other denoisers, an estimated level becomes that of the luminance if noise is all there
-    is to remove. Deblurring, which compares its noise with the spectrum of the luminance and raises it by itself, is
+    Only BM3D is told: total variation and non-local means, which look at all channels at once, were better with the
+    level as it is. Deblurring, which compares its noise with the spectrum of the luminance and raises it by itself, is
     left as it is.
 
     Parameters
@@ -48,24 +49,20 @@ def with_planes(
     """
     colour = traits.spatial_ndim == 2 and y.ndim == 3 and y.shape[-1] == 3
     inverted = traits.spectrum is not None and traits.decimation == 1 and not traits.pointwise
-    if not whole or not colour or inverted or not isinstance(problem.noise, float) or problem.noise == 0:
+    uniform = isinstance(problem.noise, float) and problem.noise > 0
+    if not (whole and colour and uniform) or inverted or name_of(denoiser) != _KNOWS_PLANES:
         return replace(problem, planes=None)
-    alone = leaves_noise_alone(traits)
-    knows, estimated = name_of(denoiser) == _KNOWS_PLANES, problem.error is not None
     planes = problem.planes
-    if not estimated and knows:
+    if problem.error is None:  # the level was given
         stored = y if scale.transfer == "linear" else scale.to_nominal(y)
         planes = estimate_noise(stored, mask=traits.observed).planes
-    if planes is None or not (knows or alone):
-        return replace(problem, planes=None)
+    if planes is None:
+        return problem
+    least = _MIN_PLANE if leaves_noise_alone(traits) else _MIN_PLANE_IN_LOOP
+    ratio = planes[0] / max(*planes[1:], planes[0] / _MAX_RATIO)
     told = (
-        f"the noise is largely alike in all channels: {min(planes[0] / max(planes[1:]), 99.0):.1f} times as strong in "
-        "luminance as in colour differences, which was allowed for",
+        f"the noise is largely alike in all channels, {ratio:.1f} times as strong in luminance as in colour differences, "
+        "and was removed accordingly"
     )
-    if knows:
-        least = _MIN_PLANE if alone else _MIN_PLANE_IN_LOOP
-        raised = (planes[0], max(planes[1], least), max(planes[2], least))
-        return replace(problem, planes=raised, notes=(*problem.notes, *told))
-    level = planes[0] * problem.level
-    noise = planes[0] * problem.noise
-    return replace(problem, level=level, noise=noise, planes=None, notes=(*problem.notes, *told))
+    raised = (planes[0], max(planes[1], least), max(planes[2], least))
+    return replace(problem, planes=raised, notes=(*problem.notes, told))
