@@ -61,8 +61,8 @@ def with_planes(
     least = _MIN_PLANE if leaves_noise_alone(traits) else _MIN_PLANE_IN_LOOP
     ratio = planes[0] / max(*planes[1:], planes[0] / _MAX_RATIO)
     told = (
-        f"the noise is largely alike in all channels, {ratio:.1f} times as strong in luminance as in colour differences, "
-        "and was removed accordingly"
+        f"the noise is largely alike in all channels, {ratio:.1f} times as strong in luminance as in colour "
+        "differences, and was removed accordingly"
     )
     raised = (planes[0], max(planes[1], least), max(planes[2], least))
     return replace(problem, planes=raised, notes=(*problem.notes, told))
