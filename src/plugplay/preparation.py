@@ -277,7 +277,7 @@ def _viewed(
         scale = posing.scale_of(observed, traits, data_range, likely, model, curve)
         unit = scale.to_working(observed, frozen=True)
         conversion = replace(conversion, scale=scale, left=None if foreign is None else (foreign, unit))
-    notes = (*where_foreign(foreign), *where_hot(hot))
+    notes = (*where_foreign(foreign), *where_hot(hot, observed))
     if looks_for_foreign and not exact_noise:
         notes = (*notes, *watching.understated(unit, traits, noise, scale))
     return _View(model, traits, conversion, observed, unit, likely, notes)

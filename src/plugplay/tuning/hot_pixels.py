@@ -15,11 +15,12 @@ A star is no such pixel, even if it is sharper than the kernel says: it brighten
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import ndimage
 
+from plugplay.arrays.outliers import far_from_all_others
 from plugplay.models.description import takes_mask
 from plugplay.tuning.spectra import taps_of
 
@@ -47,6 +48,9 @@ MAX_PIXELS, MAX_SHARE = 3, 0.01
 # number.
 GROUPS = 16
 QUANTILES, NORMAL_QUANTILES = (0.95, 0.99), (1.96, 2.576)
+# Only pixels that stand out by this multiple of the usual difference are looked at closely, so many at a time, unless
+# they are this share of the image; and about so many pixels tell the noise.
+COMMON, BLOCK, MAX_CANDIDATES, SAMPLES = 4.0, 100_000, 0.05, 60_000
 # The sides of the neighbourhood and of its surroundings.
 BESIDE, AROUND = 3, 7
 MAX_NAMED = 3
@@ -70,7 +74,7 @@ def hot_pixels(y: FloatArray, model: Model, traits: Traits) -> BoolArray | None:
     >>> hot_pixels(y, blur, blur.traits(y)) is None
     True
     >>> y[20, 30] += 0.5
-    >>> where_hot(hot_pixels(y, blur, blur.traits(y)))[0].partition(":")[0]
+    >>> where_hot(hot_pixels(y, blur, blur.traits(y)), y)[0].partition(":")[0]
     '1 pixel is brighter than the blur allows beside its neighbours (row 20, column 30)'
     """
     if traits.spectrum is None or traits.pointwise or traits.decimation > 1 or traits.observed is not None:
@@ -89,20 +93,21 @@ def hot_pixels(y: FloatArray, model: Model, traits: Traits) -> BoolArray | None:
     return found if 0 < found.mean() <= MAX_SHARE else None
 
 
-def where_hot(found: BoolArray | None) -> tuple[str, ...]:
-    """Return a warning that says which pixels count as missing, if there are any."""
+def where_hot(found: BoolArray | None, y: NDArray[Any]) -> tuple[str, ...]:
+    """Return a warning that says which pixels of y count as missing, if there are any."""
     if found is None or not found.any():
         return ()
+    far = "".join(f"{text.partition(': ')[0]}; " for text in far_from_all_others(y, None))
     places = np.argwhere(found)
     named = " and ".join(f"row {row}, column {column}" for row, column in places[:MAX_NAMED])
     if len(places) == 1:
         return (
-            f"1 pixel is brighter than the blur allows beside its neighbours ({named}): it counts as missing, as a hot "
-            "pixel does",
+            f"{far}1 pixel is brighter than the blur allows beside its neighbours ({named}): it counts as missing, as "
+            "a hot pixel does",
         )
     named = f"such as {named}" if len(places) > MAX_NAMED else named
     return (
-        f"{len(places)} pixels are brighter than the blur allows beside their neighbours ({named}): they count as "
+        f"{far}{len(places)} pixels are brighter than the blur allows beside their neighbours ({named}): they count as "
         "missing, as hot pixels do",
     )
 
@@ -123,26 +128,48 @@ def _hot(y: NDArray[np.float64], ratio: float, reach: int) -> BoolArray:
     darkest = ndimage.minimum_filter(y, max(reach, AROUND), mode="mirror")
     mean = (9 * ndimage.uniform_filter(y, BESIDE, mode="mirror") - y) / 8
     excess = MARGIN * ratio * (y - darkest) - 8 * (mean - darkest)
-    found: BoolArray = (excess > 0) & (y - mean > MIN_HEIGHT)
-    if not found.any():  # as in nearly all images
-        return found
-    beside = ndimage.median_filter(y, footprint=_ring(BESIDE) > 0, mode="mirror")
-    around = ndimage.median_filter(y, AROUND, mode="mirror")
-    alone = beside - around <= MAX_BESIDE * (y - around)
+    height = y - mean
+    tall = max(MIN_HEIGHT, COMMON * float(np.median(np.abs(height[::3, ::3]))))
+    found: BoolArray = (excess > 0) & (height > tall)
+    count = np.count_nonzero(found)
+    if count == 0 or count > MAX_CANDIDATES * y.size:  # as in nearly all images
+        return np.zeros(y.shape, np.bool_)
+    places = np.nonzero(found)
+    beside, around = _medians(y, places)
+    alone = beside - around <= MAX_BESIDE * (y[places] - around)
+    step = max(1, math.isqrt(y.size // SAMPLES))
+    sample = tuple(each.ravel() for each in np.meshgrid(*(np.arange(0, n, step) for n in y.shape), indexing="ij"))
+    level = _medians(y, sample)[0]
     spread = math.sqrt((MARGIN * ratio) ** 2 + 8)
-    return np.asarray(found & alone & (excess > DEVIATIONS * spread * _noise(y - beside, beside)))
+    found[places] = alone & (excess[places] > DEVIATIONS * spread * _noise(y[sample] - level, level, beside))
+    return found
 
 
-def _noise(height: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard deviation of the noise at the brightness of each pixel."""
-    edges = np.quantile(level, np.linspace(0, 1, GROUPS + 1)[1:-1])
-    group = np.searchsorted(edges, level)
-    noise = np.zeros(GROUPS)
+def _medians(y: NDArray[np.float64], places: tuple[Any, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the medians of the eight neighbours of some pixels, and of their surroundings."""
+    half, inner = AROUND // 2, slice((AROUND - BESIDE) // 2, (AROUND + BESIDE) // 2)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(y, half, mode="reflect"), (AROUND, AROUND))
+    beside, around = np.empty(len(places[0])), np.empty(len(places[0]))
+    for first in range(0, beside.size, BLOCK):
+        some = slice(first, first + BLOCK)
+        pixels = windows[tuple(axis[some] for axis in places)]
+        near = pixels[:, inner, inner].reshape(len(pixels), -1)
+        beside[some] = np.median(np.delete(near, BESIDE**2 // 2, axis=1), axis=1)
+        around[some] = np.median(pixels.reshape(len(pixels), -1), axis=1)
+    return beside, around
+
+
+def _noise(
+    heights: NDArray[np.float64], levels: NDArray[np.float64], wanted: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the standard deviation of the noise where the brightness is as `wanted`, from a sample."""
+    edges = np.quantile(levels, np.linspace(0, 1, GROUPS + 1)[1:-1])
+    group, noise = np.searchsorted(edges, levels), np.zeros(GROUPS)
     for number in range(GROUPS):
-        heights = np.abs(height[group == number])
-        if heights.size:
-            noise[number] = np.max(np.quantile(heights, QUANTILES) / NORMAL_QUANTILES)
-    return np.asarray(noise[group])
+        some = np.abs(heights[group == number])
+        if some.size:
+            noise[number] = np.max(np.quantile(some, QUANTILES) / NORMAL_QUANTILES)
+    return np.asarray(noise[np.searchsorted(edges, wanted)])
 
 
 def _ring(side: int) -> NDArray[np.float64]:
