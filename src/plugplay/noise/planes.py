@@ -123,8 +123,10 @@ def unlike_planes(
 
     Examples
     --------
-    >>> unlike_planes([1.0, 1.0, 0.9], [0.03, 0.03, 0.03]), unlike_planes([3.0, 0.0, 0.0], [0.03, 0.03, 0.03])
-    (None, (1.7320508075688772, 0.0, 0.0))
+    >>> unlike_planes([1.0, 1.0, 0.9], [0.03, 0.03, 0.03]) is None
+    True
+    >>> [round(share, 3) for share in unlike_planes([3.0, 0.0, 0.0], [0.03, 0.03, 0.03])]
+    [1.732, 0.0, 0.0]
     """
     deviations, errors = np.sqrt(np.maximum(powers, 0)), np.minimum(relatives, 1.0)
     most = float(np.sqrt(np.mean(np.square(deviations[1:] * (1 + 2 * errors[1:])))))

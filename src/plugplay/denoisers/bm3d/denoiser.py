@@ -108,7 +108,7 @@ class BM3D:
     stages: Literal[2, 3] | None = None
     purpose: Purpose | None = None
     noise_spectrum: NDArray[np.float64] | Spectrum | None = field(default=None, repr=False)
-    noise_planes: tuple[float, float, float] | None = None
+    noise_planes: tuple[float, float, float] | None = field(default=None, repr=False)
     mean: tuple[float, ...] | None = field(default=None, repr=False)
     sparse_above: float | None = field(default=None, repr=False)
     third_below: float | None = field(default=None, repr=False)
