@@ -154,7 +154,7 @@ def test_what_jpeg_took_is_noise_where_a_blur_is_inverted():
     Image.fromarray(np.round(np.clip(noisy, 0, 1) * 255).astype(np.uint8)).save(buffer, "JPEG", quality=92)
     y = np.asarray(Image.open(buffer))
     plan = pp.prepare(y, pp.models.Deblurring(pp.kernels.gaussian(9, sigma=1.0)), channel_axis=-1)
-    assert plan.parameters.noise >= 2.5 / 255
+    assert plan.parameters.noise >= 2.5 / 255 * (1 - 1e-6)  # steps are measured in single precision
     assert pp.prepare(y, pp.models.Denoising(), channel_axis=-1).parameters.noise < 2.5 / 255
 
 
