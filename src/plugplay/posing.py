@@ -122,6 +122,8 @@ class Posed:
     planes : (float, float, float), optional
         Its standard deviation in luminance and two colour differences, relative to `level`, if it is alike in all
         channels.
+    zeroed : float
+        The standard deviation of what compression may have made zero, if the level was estimated.
     """
 
     data_term: DataTerm
@@ -132,6 +134,7 @@ class Posed:
     notes: tuple[str, ...] = ()
     clipped: ClippedNoise | None = None
     planes: tuple[float, float, float] | None = None
+    zeroed: float = 0.0
 
     @property
     def spectrum(self) -> NDArray[np.float64] | None:
@@ -210,6 +213,7 @@ def posed(
             found.margin * scale.slope,
             (*told_of(found.strongest, least), *counting.grows_untold(y, model, traits, scale)),
             planes=found.planes,
+            zeroed=found.zeroed * scale.slope,
         )
     if isinstance(noise, ColouredNoise) and not counting.leaves_noise_alone(traits):
         raise ValueError(

@@ -64,12 +64,13 @@ def suspicion(
     # Noise that grows with the signal has no single level to compare with.
     if not watched or traits.observes != "intensities" or isinstance(problem.noise, PoissonGaussian):
         return Suspicion(model, traits)
-    numbers = numbers_of(y, scale)
-    estimate = estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
-    told = None
-    if isinstance(noise, int | float):
+    told, hidden = None, problem.zeroed
+    if isinstance(noise, int | float):  # else the data were asked already
+        numbers = numbers_of(y, scale)
+        estimate = estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
         told = _contradicted(numbers, traits, estimate, problem.level, scale)
-    return suspect(y, model, traits, problem.level, told, reshape=reshape, hidden=estimate.zeroed * scale.slope)
+        hidden = estimate.zeroed * scale.slope
+    return suspect(y, model, traits, problem.level, told, reshape=reshape, hidden=hidden)
 
 
 def understated(y: FloatArray, traits: Traits, noise: object, scale: Scale) -> tuple[str, ...]:

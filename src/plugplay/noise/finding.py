@@ -61,6 +61,8 @@ class FoundNoise:
         What counts as noise when a blur is inverted, if the noise is stronger at low frequencies; else 0.
     planes : (float, float, float), optional
         As in `NoiseEstimate`.
+    zeroed : float
+        As in `NoiseEstimate`.
     """
 
     level: float
@@ -71,6 +73,7 @@ class FoundNoise:
     measured: float = 0.0
     strongest: float = 0.0
     planes: tuple[float, float, float] | None = None
+    zeroed: float = 0.0
 
 
 def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: int = 2) -> FoundNoise:
@@ -110,6 +113,7 @@ def assumed_noise(estimate: NoiseEstimate, *, colour: bool) -> FoundNoise:
         measured=max(level, estimate.sigma),
         strongest=estimate.strongest,
         planes=estimate.planes,
+        zeroed=estimate.zeroed,
     )
 
 

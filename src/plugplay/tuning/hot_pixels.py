@@ -86,7 +86,9 @@ def hot_pixels(y: FloatArray, model: Model, traits: Traits) -> BoolArray | None:
     if ratio < MIN_RATIO or min(y.shape[:2]) < 2 * AROUND:
         return None
     channels = [y] if y.ndim == 2 else [y[..., channel] for channel in range(y.shape[-1])]
-    found = np.logical_or.reduce([_hot(channel.astype(np.float64), ratio, reach) for channel in channels])
+    found = np.logical_or.reduce(
+        [_hot(np.ascontiguousarray(channel, np.float32), ratio, reach) for channel in channels]
+    )
     places, count = ndimage.label(found, np.ones((3, 3)))
     sizes = np.bincount(places.ravel(), minlength=count + 1)
     found &= sizes[places] <= MAX_PIXELS
@@ -124,7 +126,7 @@ def _bound(taps: NDArray[np.float64]) -> tuple[float, int]:
     return float(np.min(beside[core] / kernel[core])), width
 
 
-def _hot(y: NDArray[np.float64], ratio: float, reach: int) -> BoolArray:
+def _hot(y: NDArray[np.float32], ratio: float, reach: int) -> BoolArray:
     darkest = ndimage.minimum_filter(y, max(reach, AROUND), mode="mirror")
     mean = (9 * ndimage.uniform_filter(y, BESIDE, mode="mirror") - y) / 8
     excess = MARGIN * ratio * (y - darkest) - 8 * (mean - darkest)
@@ -145,7 +147,7 @@ def _hot(y: NDArray[np.float64], ratio: float, reach: int) -> BoolArray:
     return found
 
 
-def _medians(y: NDArray[np.float64], places: tuple[Any, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _medians(y: NDArray[np.float32], places: tuple[Any, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the medians of the eight neighbours of some pixels, and of their surroundings."""
     half, inner = AROUND // 2, slice((AROUND - BESIDE) // 2, (AROUND + BESIDE) // 2)
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(y, half, mode="reflect"), (AROUND, AROUND))

@@ -12,7 +12,7 @@ import numpy as np
 
 from plugplay.arrays.checks import BoolArray, FloatArray
 from plugplay.models.operators.polyphase import SampledBlur
-from plugplay.models.operators.transforms import alone_if_small, in_strips
+from plugplay.models.operators.transforms import in_strips
 from plugplay.models.solvers import Solution, Start, conjugate_gradients
 
 if TYPE_CHECKING:
@@ -86,24 +86,23 @@ class MaskedProblem:
         before : MaskedStep, optional
             Where conjugate gradients start, times `share`; its arrays are used up.
         """
-        with alone_if_small(self.y.size):
-            begun = self._begun(v, before, share)
-            del before
-            if begun.norm <= rtol * begun.size and begun.w is not None and begun.seen is not None:
-                # The guess is good enough.
-                residual = begun.norm / begun.size if begun.size else 0.0
-                step = MaskedStep(begun.w, begun.seen, 0.5 * begun.squares, residual, converged=True)
-            else:
-                step = self._iterated(begun, rtol)
-            del begun
+        begun = self._begun(v, before, share)
+        del before
+        if begun.norm <= rtol * begun.size and begun.w is not None and begun.seen is not None:
+            # The guess is good enough.
+            residual = begun.norm / begun.size if begun.size else 0.0
+            step = MaskedStep(begun.w, begun.seen, 0.5 * begun.squares, residual, converged=True)
+        else:
+            step = self._iterated(begun, rtol)
+        del begun
 
-            def take(first: int, stop: int, rows: FloatArray) -> None:
-                for source, target, added in zip(v, out, rows, strict=True):
-                    strip = source[first:stop]
-                    np.add(strip, added[tuple(map(slice, strip.shape))], out=target[first:stop], casting="same_kind")
+        def take(first: int, stop: int, rows: FloatArray) -> None:
+            for source, target, added in zip(v, out, rows, strict=True):
+                strip = source[first:stop]
+                np.add(strip, added[tuple(map(slice, strip.shape))], out=target[first:stop], casting="same_kind")
 
-            self.blur.spread(step.w, take)
-            return step
+        self.blur.spread(step.w, take)
+        return step
 
     def _begun(self, v: FloatArray, before: MaskedStep | None, share: Scalar) -> _Begun:
         """Compute the right-hand side M (y - G v), and what is known of `share` times the step before."""

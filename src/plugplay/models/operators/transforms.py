@@ -11,8 +11,7 @@ three calls for a small image would have threads wait for each other three times
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from plugplay.arrays.checks import FloatArray
 
-__all__ = ["Take", "alone_if_small", "half_spectra", "hand_over", "in_strips", "pieces_of", "planes_of", "whole_planes"]
+__all__ = ["Take", "half_spectra", "hand_over", "in_strips", "pieces_of", "planes_of", "whole_planes"]
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 Take: TypeAlias = Callable[[int, int, "FloatArray"], Any]
@@ -37,10 +36,6 @@ ROWS_AT_A_TIME = 8
 # Pixels up to which there is one strip: what is done with it takes less time than waking threads, and the transforms
 # have faster ones of their own.
 ONE_STRIP = 1 << 18
-# Pixels of all planes up to which steps of many transforms are done by one thread: on two cores, 11 pairs of transforms
-# and what is between them took 10.3 ms with one thread for 512 x 512 pixels behind a blur, 13.1 ms with two; in colour,
-# three times as many pixels, 33 and 27 ms.
-SMALL = 400_000
 
 
 def planes_of(image: NDArray[ScalarT], ndim: int) -> NDArray[ScalarT]:
@@ -84,16 +79,6 @@ def in_strips(task: Callable[[int, int], Any], shape: tuple[int, ...]) -> list[A
             return task(first, stop)
 
     return share_out(alone, pieces, workers)
-
-
-@contextmanager
-def alone_if_small(pixels: int) -> Iterator[None]:
-    """Use one thread for steps of many short passes over an image of so many pixels, if waking others takes longer."""
-    if pixels > SMALL:
-        yield
-        return
-    with scipy.fft.set_workers(1):
-        yield
 
 
 def half_spectra(planes: FloatArray, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
