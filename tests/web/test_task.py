@@ -59,11 +59,13 @@ def test_any_json_gives_a_task_or_says_what_is_wrong(kind, values):
         assert task.noise_level is None or task.noise != "auto"
 
 
+@settings(deadline=None)
 @given(st.sampled_from(["gaussian:1.5", "disk:3", "motion:9.5,45", "box:3,5", "gaussian:2,9"]))
 def test_kernels_in_words_are_the_command_lines(words):
     assert kernels.parse(check_kernel_words(words)).sum() == pytest.approx(1)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_a_name_is_never_a_path(name):
     shown = display_name(name)
