@@ -68,8 +68,7 @@ def has_points(y: NDArray[np.floating], sky: Sky, psf: NDArray[np.float64], *, m
     """
     if y.ndim != 2 or sky.contrast < MIN_CONTRAST:
         return False
-    observed = np.isfinite(y) if mask is None else mask & np.isfinite(y)
-    above = np.where(observed, y - sky.surface.at(*(np.arange(n) for n in y.shape)), 0.0) / sky.noise
+    observed, above = _above(y, sky, mask)
     count = np.count_nonzero(observed)
     even = np.count_nonzero(observed & (np.abs(above) <= 3)) >= MIN_SHARE * count
     dark = np.count_nonzero(ndimage.uniform_filter(above, SIDE) < -BELOW / SIDE)
@@ -118,8 +117,7 @@ def peaks_are_points(
     """
     if y.ndim != 2:
         return False
-    observed = np.isfinite(y) if mask is None else mask & np.isfinite(y)
-    above = np.where(observed, y - sky.surface.at(*(np.arange(n) for n in y.shape)), 0.0) / sky.noise
+    observed, above = _above(y, sky, mask)
     taps = psf[::-1, ::-1] / math.sqrt(float(np.sum(np.square(psf))))
     seen = signal.fftconvolve(observed.astype(np.float64), np.square(taps), mode="same")
     filtered = np.where(seen >= MIN_SEEN, signal.fftconvolve(above, taps, mode="same"), 0.0)
@@ -154,3 +152,10 @@ def _disk(square: float) -> BoolArray:
     square = max(square, 2.0)
     reach = math.isqrt(int(square))
     return np.asarray(np.square(np.indices((2 * reach + 1,) * 2) - reach).sum(axis=0) <= square)
+
+
+def _above(y: NDArray[np.floating], sky: Sky, mask: BoolArray | None) -> tuple[BoolArray, NDArray[np.float64]]:
+    """Return where an image was observed, and how far it is above the sky there, in units of the noise."""
+    observed = np.isfinite(y) if mask is None else mask & np.isfinite(y)
+    above = np.where(observed, y - sky.surface.at(*(np.arange(n) for n in y.shape)), 0.0) / sky.noise
+    return observed, above
