@@ -44,7 +44,7 @@ from numba.core.sigutils import normalize_signature
 
 from plugplay.io.atomic import atomic
 
-__all__ = ["inline", "kernel"]
+__all__ = ["inline", "kernel", "summing_kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,7 +55,16 @@ _lock = threading.Lock()
 
 def kernel(function: Function) -> Function:
     """Compile `function` on its first call, or load it from the disk; it runs without the interpreter lock."""
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    return _compiled(function, fastmath=False)
+
+
+def summing_kernel(function: Function) -> Function:
+    """Do what `kernel` does, and let the compiler add up sums in several parts, which depend on the loop alone."""
+    return _compiled(function, fastmath={"reassoc"})
+
+
+def _compiled(function: Function, *, fastmath: bool | set[str]) -> Function:
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
     dispatcher._cache = _KernelCache(function)
     return cast("Function", dispatcher)
 

@@ -45,7 +45,10 @@ def test_each_kernel_is_its_formula(grid, domain, varied, dtype):
 
     w, seen = b * observed, c * observed
     guess, left = w.copy(), seen.copy()
-    norm, squares = masked_kernels.resume(rhs, rho, variances, share, guess, left, 0, grid[0])
+    again = np.empty_like(rhs)
+    same, norm, squares = masked_kernels.resume(a, y, mask, rho, variances, share, again, guess, left, 0)
+    np.testing.assert_array_equal(again, rhs)
+    assert same == pytest.approx(size)
     np.testing.assert_allclose(guess, share * w, **close)
     np.testing.assert_allclose(left, share * seen, **close)
     assert squares == pytest.approx(np.sum((rhs - left).astype(float) ** 2))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.compiling import inline, kernel
+from plugplay.compiling import inline, kernel, summing_kernel
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import BoolArray, FloatArray
@@ -35,54 +35,72 @@ def _ridge(rho: Scalar, variances: FloatArray, k: int, d: int, i: int, ridge: Fl
         ridge[:] = rho
 
 
-@kernel
+@inline
+def _observe(
+    rows: FloatArray, y: FloatArray, mask: BoolArray, k: int, d: int, i: int, first: int, out: FloatArray
+) -> None:
+    """Write a row of M (y - G v), given G v."""
+    if first + d >= y.shape[1] or i >= y.shape[2]:
+        out[:] = 0
+        return
+    seen, samples, observed = rows[k, d, i], y[k, first + d, i], mask[k, first + d, i]
+    nothing = out.dtype.type(0)
+    for j in range(samples.size):
+        out[j] = samples[j] - seen[j] if observed[j] else nothing
+    out[samples.size :] = 0
+
+
+@summing_kernel
 def observe(rows: FloatArray, y: FloatArray, mask: BoolArray, rhs: FloatArray, first: int) -> float:
     """Write M (y - G v), given G v, and return its sum of squares."""
-    squares = np.zeros(rows.shape[3], np.float64)
-    nothing = rhs.dtype.type(0)
+    size = 0.0
     for k, d, i in np.ndindex(rows.shape[:3]):
-        seen, out = rows[k, d, i], rhs[k, first + d, i]
-        if first + d >= y.shape[1] or i >= y.shape[2]:
-            out[:] = 0
-            continue
-        samples, observed = y[k, first + d, i], mask[k, first + d, i]
-        for j in range(samples.size):
-            value = samples[j] - seen[j] if observed[j] else nothing
-            out[j] = value
-            squares[j] += value * value
-        out[samples.size :] = 0
-    return float(squares.sum())
+        target = rhs[k, first + d, i]
+        _observe(rows, y, mask, k, d, i, first, target)
+        squares = rhs.dtype.type(0)
+        for j in range(target.size):
+            squares += target[j] * target[j]
+        size += float(squares)
+    return size
 
 
-@kernel
+@summing_kernel
 def resume(
-    rhs: FloatArray,
+    rows: FloatArray,
+    y: FloatArray,
+    mask: BoolArray,
     rho: Scalar,
     variances: FloatArray,
     share: Scalar,
+    rhs: FloatArray,
     w: FloatArray,
     seen: FloatArray,
     first: int,
-    stop: int,
-) -> tuple[float, float]:
-    """Turn w and M G Gᵀ M w into `share` times themselves.
+) -> tuple[float, float, float]:
+    """Do what `observe` does, and turn w and M G Gᵀ M w into `share` times themselves.
 
-    Return the sums of squares of what that leaves of `rhs` in the equations, and of M (y - G x).
+    Return the sums of squares of M (y - G v), of what the new w leaves of it in the equations, and of M (y - G x).
     """
-    squares, misfits = np.zeros(rhs.shape[3], np.float64), np.zeros(rhs.shape[3], np.float64)
     ridge = np.full(rhs.shape[3], rho)
-    for k, d, i in np.ndindex((rhs.shape[0], stop - first, rhs.shape[2])):
+    size, norm, fidelity = 0.0, 0.0, 0.0
+    for k, d, i in np.ndindex(rows.shape[:3]):
         _ridge(rho, variances, k, first + d, i, ridge)
         target, guess, made = rhs[k, first + d, i], w[k, first + d, i], seen[k, first + d, i]
+        _observe(rows, y, mask, k, d, i, first, target)
+        squares = values = misfits = rhs.dtype.type(0)
         for j in range(target.size):
             scaled, image = share * guess[j], share * made[j]
             misfit = target[j] - image
             value = misfit - ridge[j] * scaled
             guess[j] = scaled
             made[j] = image
-            misfits[j] += misfit * misfit
-            squares[j] += value * value
-    return float(squares.sum()), float(misfits.sum())
+            squares += target[j] * target[j]
+            misfits += misfit * misfit
+            values += value * value
+        size += float(squares)
+        norm += float(values)
+        fidelity += float(misfits)
+    return size, norm, fidelity
 
 
 @kernel
@@ -98,7 +116,7 @@ def leave(
             left[j] = target[j] - left[j] - ridge[j] * guess[j]
 
 
-@kernel
+@summing_kernel
 def restrict(
     rows: FloatArray,
     mask: BoolArray,
@@ -109,7 +127,7 @@ def restrict(
     first: int,
 ) -> float:
     """Write M (filtered w) + ridge w for a w that is zero outside of M, and return its inner product with w."""
-    products, ridge = np.zeros(rows.shape[3], np.float64), np.full(rows.shape[3], rho)
+    product, ridge = 0.0, np.full(rows.shape[3], rho)
     nothing = out.dtype.type(0)
     for k, d, i in np.ndindex(rows.shape[:3]):
         filtered, before, after = rows[k, d, i], w[k, first + d, i], out[k, first + d, i]
@@ -117,26 +135,29 @@ def restrict(
             after[:] = 0
             continue
         _ridge(rho, variances, k, first + d, i, ridge)
-        observed = mask[k, first + d, i]
+        observed, products = mask[k, first + d, i], nothing
         for j in range(observed.size):
             value = filtered[j] + ridge[j] * before[j] if observed[j] else nothing
             after[j] = value
-            products[j] += before[j] * value
+            products += before[j] * value
         after[observed.size :] = 0
-    return float(products.sum())
+        product += float(products)
+    return product
 
 
-@kernel
+@summing_kernel
 def settle(
     left: FloatArray, w: FloatArray, rho: Scalar, variances: FloatArray, rhs: FloatArray, first: int, stop: int
 ) -> float:
     """Turn M (y - G v) into M G Gᵀ M w, and return the sum of squares of M (y - G x), which is what else it is."""
-    squares, ridge = np.zeros(rhs.shape[3], np.float64), np.full(rhs.shape[3], rho)
+    size, ridge = 0.0, np.full(rhs.shape[3], rho)
     for k, d, i in np.ndindex((rhs.shape[0], stop - first, rhs.shape[2])):
         _ridge(rho, variances, k, first + d, i, ridge)
         rest, solution, target = left[k, first + d, i], w[k, first + d, i], rhs[k, first + d, i]
+        squares = rhs.dtype.type(0)
         for j in range(target.size):
             misfit = rest[j] + ridge[j] * solution[j]
             target[j] -= misfit
-            squares[j] += misfit * misfit
-    return float(squares.sum())
+            squares += misfit * misfit
+        size += float(squares)
+    return size

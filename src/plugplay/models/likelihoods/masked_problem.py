@@ -113,13 +113,13 @@ class MaskedProblem:
         known, target, ridge = (_boxed(self.y), _boxed(self.mask)), _boxed(rhs), (self.rho, _boxed(self.variances))
 
         def take(first: int, stop: int, rows: FloatArray) -> tuple[float, float, float]:
-            size = kernels.observe(_boxed(rows), *known, target, first)
-            if w is None:
-                return size, size, math.nan
-            if seen is None:
+            sums: tuple[float, float, float]
+            if w is not None and seen is not None:
+                sums = kernels.resume(_boxed(rows), *known, *ridge, share, target, _boxed(w), _boxed(seen), first)
+                return sums
+            if w is not None:
                 w[:, first:stop] *= share
-                return size, math.nan, math.nan
-            return size, *kernels.resume(target, *ridge, share, _boxed(w), _boxed(seen), first, stop)
+            return kernels.observe(_boxed(rows), *known, target, first), math.nan, math.nan
 
         sizes, norms, squares = map(math.fsum, zip(*self.blur.sample(v, take), strict=True))
         return _Begun(rhs, w, seen, math.sqrt(sizes), math.sqrt(norms), squares)

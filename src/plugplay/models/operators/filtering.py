@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.compiling import inline, kernel
+from plugplay.compiling import inline, kernel, summing_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Spectrum = NDArray[np.complexfloating[Any, Any]]
     Scalar = np.floating[Any]
 
-__all__ = ["convolve", "correct", "correlate", "energy", "multiply"]
+__all__ = ["convolve", "correct", "correlate", "halved", "multiply"]
 
 
 @kernel
@@ -47,7 +47,7 @@ def multiply(response: FloatArray, spectrum: Spectrum, first: int, stop: int) ->
             spectrum[r, c] = response[r, c] * spectrum[r, c]
 
 
-@kernel
+@summing_kernel
 def correct(
     transfer: Spectrum,
     gram: FloatArray,
@@ -59,21 +59,25 @@ def correct(
     stop: int,
 ) -> float:
     """Add Hᵀ of the filtered residual to the spectrum of v, and return the energy of the residual's spectrum."""
-    one = gram.dtype.type(1)
-    squares = np.zeros(spectrum.shape[1], np.float64)
+    one, energy = gram.dtype.type(1), 0.0
+    weights = halved(spectrum.shape[1], width, gram)
     for r in range(first, stop):
+        squares = gram.dtype.type(0)
         for c in range(spectrum.shape[1]):
             h, v, gain = transfer[r, c], spectrum[r, c], one / (gram[r, c] + rho)
             real = gain * (y[r, c].real - (h.real * v.real - h.imag * v.imag))
             imag = gain * (y[r, c].imag - (h.real * v.imag + h.imag * v.real))
-            squares[c] += real * real + imag * imag
+            squares += weights[c] * (real * real + imag * imag)
             spectrum[r, c] = complex(v.real + h.real * real + h.imag * imag, v.imag + h.real * imag - h.imag * real)
-    return energy(squares, width)
+        energy += float(squares)
+    return energy
 
 
 @inline
-def energy(squares: FloatArray, width: int) -> float:
-    """Return the energy of a spectrum, given the sums of squares in the columns of the half that is kept."""
-    # All columns but the first, and the middle one of an even number, stand for two.
-    single = squares[0] + squares[squares.size - 1] if width % 2 == 0 else squares[0]
-    return float(2 * squares.sum() - single)
+def halved(columns: int, width: int, like: FloatArray) -> FloatArray:
+    """Return how many columns of a whole spectrum each column of the half that is kept stands for, as reals `like`."""
+    weights = np.full(columns, like.dtype.type(2))
+    weights[0] = 1
+    if width % 2 == 0:
+        weights[columns - 1] = 1
+    return weights

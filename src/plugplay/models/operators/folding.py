@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugplay.compiling import inline, kernel
-from plugplay.models.operators.filtering import energy
+from plugplay.compiling import inline, kernel, summing_kernel
+from plugplay.models.operators.filtering import halved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def spread(
             _add_aliases(transfer, aliases[r], period, spectrum)
 
 
-@kernel
+@summing_kernel
 def correct(
     transfer: Spectrum,
     gram: FloatArray,
@@ -96,7 +96,7 @@ def correct(
     """Add Gᵀ of the filtered residual, times `scale`, to the spectrum of v; return the energy of that residual."""
     half = gram.shape[1]
     sums, filtered = np.empty((2, width), spectrum.dtype), np.empty((2, half), spectrum.dtype)
-    squares = np.zeros(half, np.float64)
+    weights, energy = halved(half, width, gram), 0.0
     for pair in range(first, stop):
         for side in range(2):
             _sum_aliases(transfer, spectrum, aliases[pairs[pair, side]], factor * width, sums[side])
@@ -104,11 +104,13 @@ def correct(
         for side in range(2):
             r = pairs[pair, side]
             _fold(transfer, spectrum, aliases[r], factor * width, sums[side], sums[1 - side], filtered[side])
-            _filter(gram[r], y[r], rho, filtered[side], squares, not (alone and side == 1))
+            squares = _filter(gram[r], y[r], rho, weights, filtered[side])
+            if not (alone and side == 1):
+                energy += squares
         for side in range(1 if alone else 2):
             _repeat(filtered[side], filtered[1 - side], scale, sums[side])
             _add_aliases(transfer, aliases[pairs[pair, side]], sums[side], spectrum)
-    return energy(squares, width)
+    return energy
 
 
 @inline
@@ -148,16 +150,15 @@ def _fold(
 
 
 @inline
-def _filter(gram: FloatArray, y: Spectrum, rho: Scalar, samples: Spectrum, squares: FloatArray, counts: bool) -> None:
-    """Turn a row of the spectrum of G v into that of the filtered residual, and add its squares if it `counts`."""
-    one = gram.dtype.type(1)
+def _filter(gram: FloatArray, y: Spectrum, rho: Scalar, weights: FloatArray, samples: Spectrum) -> float:
+    """Turn a row of the spectrum of G v into that of the filtered residual, and return its energy."""
+    one, squares = gram.dtype.type(1), gram.dtype.type(0)
     for c in range(samples.size):
         gain = one / (gram[c] + rho)
         real, imag = gain * (y[c].real - samples[c].real), gain * (y[c].imag - samples[c].imag)
         samples[c] = complex(real, imag)
-    if counts:
-        for c in range(samples.size):
-            squares[c] += samples[c].real * samples[c].real + samples[c].imag * samples[c].imag
+        squares += weights[c] * (real * real + imag * imag)
+    return float(squares)
 
 
 @inline
