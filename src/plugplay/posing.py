@@ -124,6 +124,8 @@ class Posed:
         channels.
     zeroed : float
         The standard deviation of what compression may have made zero, if the level was estimated.
+    beside_texture : bool
+        Whether noise was told from texture, so that texture in the residual says nothing about the noise.
     """
 
     data_term: DataTerm
@@ -135,6 +137,7 @@ class Posed:
     clipped: ClippedNoise | None = None
     planes: tuple[float, float, float] | None = None
     zeroed: float = 0.0
+    beside_texture: bool = False
 
     @property
     def spectrum(self) -> NDArray[np.float64] | None:
@@ -214,6 +217,7 @@ def posed(
             (*told_of(found.strongest, least), *counting.grows_untold(y, model, traits, scale)),
             planes=found.planes,
             zeroed=found.zeroed * scale.slope,
+            beside_texture=found.beside_texture,
         )
     if isinstance(noise, ColouredNoise) and not counting.leaves_noise_alone(traits):
         raise ValueError(

@@ -161,6 +161,7 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
         uniform=uniform,
         extreme=_extreme(y) if traits.decimation > 1 and noise < HARDLY_NOISY else 0.0,
         stars=possible_range_of(data_term) is not None,
+        told_from_texture=problem.beside_texture,
     )
 
 

@@ -237,14 +237,14 @@ def test_where_two_runs_cannot_be_told_apart_both_have_a_say(cup, monkeypatch, s
 
 
 def test_texture_behind_a_mild_blur_is_a_mean_of_what_may_be_right():
-    """An estimate is four times too high, and with half as much the residual falls as if that were too little."""
-    x = data.grass()[40:168, 120:248] / 255
+    """An estimate is six times too high, and the image is too small to tell noise from texture by their places."""
+    x = data.grass()[40:100, 120:180] / 255
     model = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=0.5))
     y = model.simulate(x, noise=0.5 / 255, rng=0)
     result = pp.restore(y, model)
     assert any("look alike" in warning for warning in result.warnings)
     # A level that was told is not doubted.
-    assert pp.psnr(result.image, x) > pp.psnr(pp.restore(y, model, noise=result.parameters.noise).image, x) + 2
+    assert pp.psnr(result.image, x) > pp.psnr(pp.restore(y, model, noise=result.parameters.noise).image, x) + 1
 
 
 def test_missing_pixels_do_not_hide_that_it_was_a_jpeg_file():

@@ -63,6 +63,8 @@ class FoundNoise:
         As in `NoiseEstimate`.
     zeroed : float
         As in `NoiseEstimate`.
+    beside_texture : bool
+        Whether noise was told from texture (`plugplay.tuning.beside_texture`).
     """
 
     level: float
@@ -74,6 +76,7 @@ class FoundNoise:
     strongest: float = 0.0
     planes: tuple[float, float, float] | None = None
     zeroed: float = 0.0
+    beside_texture: bool = False
 
 
 def find_noise(y: FloatArray, *, mask: BoolArray | None = None, spatial_ndim: int = 2) -> FoundNoise:

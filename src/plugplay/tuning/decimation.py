@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plugplay.tuning.beside_texture import Beside, noise_beside_texture
 from plugplay.tuning.empty_frequencies import most_noise
 from plugplay.tuning.folding import NoiseBounds, noise_bounds
 from plugplay.tuning.holding_out import foretold, speaks_of_noise
 from plugplay.tuning.smoothed import smoothed_noise
 from plugplay.tuning.texture import HARMLESS, is_noise, without_texture
+from plugplay.tuning.transmission import transmission
 
 if TYPE_CHECKING:
     from plugplay.arrays.checks import FloatArray
@@ -33,6 +35,13 @@ USUAL_SHARE, LOWERED_LEVELS = 0.5, (2 / 255, 3 / 255)
 # From this multiple of a harmless level on, held-out samples decide (`plugplay.tuning.holding_out`): below the first
 # ratio it is noise, above the second it is texture.
 MIN_HARM, NOISE_RATIO, TEXTURE_RATIO = 2.0, 0.965, 0.985
+# Relative standard errors: from the first on, an estimate behind a blur is uncertain; noise beside texture is not used
+# beyond the second.
+UNCERTAIN, MAX_ERROR = 0.1, 0.25
+# A blur leaves texture at all frequencies if the observation decides this share of them, where it has no holes.
+MILD = 0.7
+# What noise beside texture is doubted, relative to it, where it is less than what quiet blocks show.
+BESIDE_DOUBT = 0.15
 
 
 def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model | None = None) -> FoundNoise:
@@ -60,7 +69,17 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
         # What was compressed or demosaicked holds less noise at high frequencies, where blurred images have least.
         most = math.inf if found.compression and not found.strongest else most_noise(y, traits)
         found = replace(found, strongest=smoothed_noise(found, most, traits))
-        most = math.inf if found.compression or found.strongest else most
+        white = not (found.compression or found.strongest)
+        most = most if white else math.inf
+        beside = None
+        # If these values are light, texture is as strong in them as the blur leaves it.
+        if white and model is not None and found.uncertainty > UNCERTAIN * found.level:
+            beside = noise_beside_texture(y, traits)
+        if beside is not None and traits.spectrum is not None and beside.error < MAX_ERROR * beside.level:
+            known = min(found.level, most)
+            # A stronger blur leaves hardly any texture there, but empties frequencies, which bound the noise.
+            if beside.level > known or transmission(traits.spectrum, beside.level) > MILD:
+                return _with_beside(replace(found, level=known), beside)
         measured = min(found.measured, most)
         # An estimate that was lowered because it may be texture is noise after all if a denoiser removes most of it.
         believed = whole and found.level < measured and is_noise(y, measured)
@@ -81,6 +100,27 @@ def noise_found(y: FloatArray, traits: Traits, found: FoundNoise, model: Model |
     elif found.measured <= bounds.high and not bounds.is_noisy:
         level = _as_usual(level, traits)
     return replace(found, level=level, uncertainty=min(found.uncertainty, bounds.high - bounds.low))
+
+
+def _with_beside(found: FoundNoise, beside: Beside) -> FoundNoise:
+    """Return an estimate that takes account of the noise beside texture: fully if that is more.
+
+    If it is less, it is a mean whose weights are those of two estimates, one with the standard error of the quiet
+    blocks, and one with `BESIDE_DOUBT`: noise that was smoothed a little is less at the frequencies that tell the noise
+    beside texture.
+
+    Examples
+    --------
+    >>> from plugplay.noise.finding import FoundNoise
+    >>> from plugplay.tuning.beside_texture import Beside
+    >>> [round(_with_beside(FoundNoise(2.0, error), Beside(1.0, 0.05)).level, 2) for error in (2.0, 0.5, 0.25)]
+    [1.02, 1.2, 1.51]
+    """
+    level, error = beside.level, beside.error
+    if level < found.level:
+        trust = BESIDE_DOUBT**2 / (BESIDE_DOUBT**2 + (found.uncertainty / found.level) ** 2)
+        level = math.pow(level, 1 - trust) * math.pow(found.level, trust)
+    return replace(found, level=level, uncertainty=error, margin=error, beside_texture=True)
 
 
 def _by_samples(level: float, ratio: float) -> float:

@@ -154,6 +154,9 @@ class Watch:
     stars : bool
         Whether stars are restored on a nonlinear stretch. Nearly all of their residual is that of the sky, which tells
         nothing about too high a level in the stars, so the level is not lowered.
+    told_from_texture : bool
+        Whether the noise was told from texture (`plugplay.tuning.beside_texture`). A small residual then only means
+        that the denoiser keeps texture together with its noise.
     """
 
     data_term: DataTerm
@@ -171,6 +174,7 @@ class Watch:
     uniform: bool = True
     extreme: float = 0.0
     stars: bool = False
+    told_from_texture: bool = False
 
     def winds_up(self, history: History) -> bool:
         """Tell whether noise accumulates in the multiplier; also works in the middle of a run."""
@@ -212,7 +216,8 @@ class Watch:
         least = max((MIN_SUSPECTED_NOISINESS if more else MIN_NOISINESS) * assumed, MIN_NOISE_LEFT)
         if "noise" not in refuted and noisiness(state.image) > least:
             return Suggestion(min(max(RAISE * assumed, self._measured()), RAISE**2 * assumed), "noise")
-        may_fall = "excess" not in refuted and self.noise == self.first_noise and not self.stars
+        may_fall = "excess" not in refuted and self.noise == self.first_noise
+        may_fall = may_fall and not (self.stars or self.told_from_texture)
         most = left if self.uniform else max(self._residuals(x))
         if may_fall and most < MAX_EXCESS_RESIDUAL * assumed:
             noise = max(there.level, NOISE_IN_RESIDUAL * most, MIN_NOISE)
