@@ -243,7 +243,7 @@ def test_bad_tuning(call, message, camera):
         (pp.kernels.box(5), 1.0, 1.21),
         (pp.kernels.box(5), 2.0, 1.5),
         (pp.kernels.gaussian(17, sigma=2.5), 0.5, 1.5),
-        (pp.kernels.gaussian(7, sigma=0.5), 0.5, 1.5),
+        (pp.kernels.gaussian(7, sigma=0.5), 0.5, 1.15),
     ],
     ids=["hardly any noise", "little noise", "noise", "strong blur", "mild blur"],
 )
@@ -252,3 +252,9 @@ def test_with_hardly_any_noise_fast_runs_begin_where_others_do(kernel, noise, ex
     only, fine = (choose(model, noise / 255, grid=grid) for grid in ("only", "fine"))
     assert first_sigma(fine) == pytest.approx(expected * first_sigma(only), rel=0.03)
     assert 0 < fine.min_iter < only.min_iter
+
+
+def test_rho_grows_more_slowly_where_hardly_anything_is_unknown():
+    mild, strong = pp.models.Deblurring(pp.kernels.gaussian(7, sigma=0.5)), pp.models.Deblurring(pp.kernels.box(5))
+    growth = [choose(model, noise / 255, grid="fine").schedule.gamma for model in (mild, strong) for noise in (0.5, 2)]
+    assert growth == pytest.approx([1.45, 1.6, 1.6, 1.6], abs=0.005)
