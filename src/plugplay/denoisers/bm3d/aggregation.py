@@ -67,16 +67,27 @@ class Band:
     def __init__(self, canvas: Canvas, kaiser: float) -> None:
         self._canvas, self._profile = canvas, kaiser_profile(kaiser)
         self._sums = Sums(np.zeros((canvas.channels, 0, 2, canvas.stride), np.float32), 0)
-        self._written = 0
+        self._filled = self._written = 0
 
     def add(self, part: Sums) -> None:
         """Add the sums of a strip."""
         rows = part.memory.shape[1]
-        missing = part.top + rows - self._sums.top - self._sums.memory.shape[1]
-        if missing > 0:
-            more = np.zeros((self._canvas.channels, missing, 2, self._canvas.stride), np.float32)
-            self._sums = Sums(np.concatenate([self._sums.memory, more], axis=1), self._sums.top)
-        self._sums.memory[:, part.top - self._sums.top :][:, :rows] += part.memory
+        end = part.top + rows
+        if end > self._sums.top + self._sums.memory.shape[1]:
+            self._make_room(2 * rows)
+        first, known = part.top - self._sums.top, max(self._filled - part.top, 0)
+        self._sums.memory[:, first : first + known] += part.memory[:, :known]
+        self._sums.memory[:, first + known : first + rows] = part.memory[:, known:]
+        self._filled = max(self._filled, end)
+
+    def _make_room(self, rows: int) -> None:
+        """Leave out the rows that are not needed any more, and append so many."""
+        # The weights of blocks that begin in the rows just above are still needed.
+        top = max(self._written - BLOCK + 1, self._sums.top)
+        kept = self._sums.memory[:, top - self._sums.top : self._filled - self._sums.top]
+        memory = np.empty((kept.shape[0], kept.shape[1] + rows, *kept.shape[2:]), np.float32)
+        memory[:, : kept.shape[1]] = kept
+        self._sums = Sums(memory, top)
 
     def write_means(self, end: int) -> None:
         """Write the weighted means of the rows before `end`, which no further strip reaches, into the estimate."""
@@ -86,9 +97,6 @@ class Band:
             canvas.channels, canvas.height, canvas.width, canvas.stride, self._profile, canvas.flat, BLOCK,
         )  # fmt: skip
         self._written = end
-        # The weights of blocks that begin in the rows just above are still needed.
-        top = max(end - BLOCK + 1, sums.top)
-        self._sums = Sums(np.ascontiguousarray(sums.memory[:, top - sums.top :]), top)
 
 
 @functools.cache

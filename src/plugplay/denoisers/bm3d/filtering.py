@@ -12,7 +12,9 @@ the inverse transform; `wiener_tables` puts it into the variance of the noise an
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +69,7 @@ OCTET_LEVELS = (3, 3, 2, 2, 1, 1, 1, 1)
 """Levels of the entries of a Haar-transformed octet."""
 
 _LARGEST_GROUP = 32
+_TILE = 16  # reference blocks of a row
 _SMALLEST_NOISE = 1e-30  # keeps 0 / (0 + noise) defined in float32
 
 
@@ -95,8 +98,7 @@ def hard_threshold(
     scratch : Scratch
         Memory to work in.
     """
-    variances = coefficient_variances(profile.spectrum, "biorthogonal")
-    tables = threshold_tables(profile.threshold * sigmas, variances)
+    tables = _tables(threshold_tables, "biorthogonal", tuple(profile.threshold * sigmas), profile.spectrum)
     return _filtered(threshold_rows, tables, profile.pilot, canvas, profile, rows, columns, matches, scratch)
 
 
@@ -111,9 +113,19 @@ def wiener(
     scratch: Scratch,
 ) -> Sums:
     """Return the second stage's sums; the parameters are those of `hard_threshold`."""
-    variances = coefficient_variances(profile.spectrum, "dct")
-    tables = wiener_tables(profile.wiener_noise * sigmas**2, variances)
+    tables = _tables(wiener_tables, "dct", tuple(profile.wiener_noise * sigmas**2), profile.spectrum)
     return _filtered(wiener_rows, tables, profile.final, canvas, profile, rows, columns, matches, scratch)
+
+
+@functools.lru_cache(maxsize=8)
+def _tables(
+    tables: Callable[[NDArray[np.float64], NDArray[np.float64]], tuple[Floats, Floats]],
+    transform: Literal["biorthogonal", "dct"],
+    levels: tuple[float, ...],
+    spectrum: tuple[tuple[float, ...], ...] | None,
+) -> tuple[Floats, Floats]:
+    """Return the tables of a stage, which all of its strips share."""
+    return tables(np.array(levels), coefficient_variances(spectrum, transform))
 
 
 def _filtered(
@@ -131,8 +143,8 @@ def _filtered(
     sums = Sums.reachable(canvas, rows, stage.reach)
     memory = scratch.take(BLOCK * sums.plane)
     filter_rows(
-        canvas.flat, depths(canvas, rows, columns, profile.thinning), canvas.flat.size // canvas.channels,
-        canvas.pitch, canvas.stride, canvas.width,
+        canvas.flat, depths(canvas, rows, columns, profile.thinning), tile_order(rows.size, columns.size),
+        canvas.flat.size // canvas.channels, canvas.pitch, canvas.stride, canvas.width,
         rows * canvas.pitch + MARGIN, columns, matches.offsets, matches.counts,
         *tables, kaiser_profile(profile.kaiser), memory[0], memory[1],
         sums.memory.reshape(-1), sums.plane, sums.top * canvas.pitch,
@@ -141,9 +153,24 @@ def _filtered(
     return sums
 
 
+@functools.lru_cache(maxsize=16)
+def tile_order(rows: int, columns: int) -> NDArray[np.int32]:
+    """Return the reference blocks of a strip in the order in which they are filtered: in tiles, row by row.
+
+    The columns that the groups of a tile are read from and added to stay in the CPU's second-level cache meanwhile.
+
+    Examples
+    --------
+    >>> tile_order(2, 20)[12:20]
+    array([12, 13, 14, 15, 20, 21, 22, 23], dtype=int32)
+    """
+    index = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    return np.concatenate([index[:, first : first + _TILE].ravel() for first in range(0, columns, _TILE)])
+
+
 @kernel
 def threshold_rows(
-    canvas: Floats, depths: Ints, plane: int, pitch: int, stride: int, width: int,
+    canvas: Floats, depths: Ints, order: Ints, plane: int, pitch: int, stride: int, width: int,
     rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
     thresholds: Floats, scales: Floats, window: Floats, spectra: Floats, results: Floats,
     sums: Floats, sums_plane: int, origin: int,
@@ -156,7 +183,8 @@ def threshold_rows(
     for channel in range(depths.max()):
         analyse_columns(canvas, channel * plane + origin + MARGIN, pitch, height, width, True, spectra, MARGIN)
         clear_columns(results, pitch, height, width)
-        for reference in range(counts.size):
+        for i in range(order.size):
+            reference = order[i]
             if depths[reference] <= channel:
                 continue
             count = counts[reference]
@@ -183,7 +211,7 @@ def threshold_rows(
 
 @kernel
 def wiener_rows(
-    canvas: Floats, depths: Ints, plane: int, pitch: int, stride: int, width: int,
+    canvas: Floats, depths: Ints, order: Ints, plane: int, pitch: int, stride: int, width: int,
     rows: Positions, columns: Positions, offsets: Ints, counts: Ints,
     noise: Floats, scales: Floats, window: Floats, spectra: Floats, results: Floats,
     sums: Floats, sums_plane: int, origin: int,
@@ -200,7 +228,8 @@ def wiener_rows(
         analyse_columns(canvas, source, pitch, height, width, False, spectra, MARGIN)
         analyse_columns(canvas, source + stride, pitch, height, width, False, spectra, MARGIN + stride)
         clear_columns(results, pitch, height, width)
-        for reference in range(counts.size):
+        for i in range(order.size):
+            reference = order[i]
             if depths[reference] <= channel:
                 continue
             count = counts[reference]

@@ -57,6 +57,7 @@ __all__ = [
 
 PIXELS = BLOCK * BLOCK
 
+_BLOCK_BITS = 3  # of a number below that of a block's columns
 
 _LINE = 16  # floats in a line of the CPU's cache
 
@@ -183,7 +184,7 @@ def put_back(
     for first in range(0, blocks, 8):
         spread_octet(group, share, window, results, places, first)
     for i in range(0, blocks, copies):
-        sums[np.uintp(weights + places[i] // BLOCK)] += weight
+        sums[np.uintp(weights + (places[i] >> _BLOCK_BITS))] += weight
 
 
 @inline
