@@ -1,11 +1,14 @@
 """The search against distances that are computed one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from oracles import bm3d as oracle
+from plugplay.denoisers.bm3d import matching
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
-from plugplay.denoisers.bm3d.integers import MAX_LEVEL
+from plugplay.denoisers.bm3d.integers import MAX_COARSE_LEVEL, MAX_LEVEL
 from plugplay.denoisers.bm3d.matching import REACH, match
 from plugplay.denoisers.bm3d.profiles import Stage
 
@@ -69,6 +72,56 @@ def test_rounded_pixels_are_compared_exactly(tops):
         measured = oracle.distances(levels.astype(float), y, x, stage.reach)
         found = [measured[shift] for shift in shifts]
         np.testing.assert_allclose(found, sorted(measured.values())[: len(found)], rtol=KEY_PRECISION)
+
+
+@pytest.fixture(params=["as this CPU does", "as pairs", "as bytes"])
+def packing(request, monkeypatch):
+    """Run a test as on CPUs with and without products of bytes."""
+    if request.param != "as this CPU does":
+        monkeypatch.setattr(matching, "has_byte_products", lambda: request.param == "as bytes")
+
+
+@pytest.mark.usefixtures("packing")
+@pytest.mark.parametrize("shape", [(26, 50), (8, 120), (64, 9)])
+@pytest.mark.parametrize("reach", [19, 6])
+def test_images_of_few_levels_are_compared_exactly(shape, reach):
+    levels = np.random.default_rng(4).integers(0, 2 * MAX_COARSE_LEVEL + 1, shape)
+    levels.flat[:2] = 0, 2 * MAX_COARSE_LEVEL
+    levels[:, -9:] = 2 * MAX_COARSE_LEVEL  # as different as can be from what is beyond the border
+    stage = Stage(step=6, reach=reach, group=32, similarity=1e9, noise_share=0.0, coarse=True)
+    for y, x, shifts in groups_of(levels / (2 * MAX_COARSE_LEVEL) - 0.3, stage, 1.0):
+        measured = oracle.distances(levels.astype(float), y, x, stage.reach)
+        found = [measured[shift] for shift in shifts]
+        # Halves of distances are rounded.
+        expected = sorted(measured.values())[: len(found)]
+        np.testing.assert_allclose(found, expected, rtol=KEY_PRECISION, atol=1)
+        assert shifts[0] == (0, 0)
+
+
+def test_coarse_groups_do_not_depend_on_the_cpu(monkeypatch):
+    stage = Stage(step=3, reach=19, group=32, similarity=0.03, noise_share=0.0, coarse=True)
+    found = []
+    for available in (False, True):
+        monkeypatch.setattr(matching, "has_byte_products", lambda: available)  # noqa: B023
+        found.append(list(groups_of(noisy_image((60, 71)), stage, 0.1)))
+    assert found[0] == found[1]
+    assert found[0] != list(groups_of(noisy_image((60, 71)), replace(stage, coarse=False), 0.1))
+
+
+def test_coarse_groups_are_nearly_as_similar():
+    """Levels as far apart as the rule allows, compared to the noise."""
+    image, sigma = noisy_image((60, 71)), 0.1
+    stage = Stage(step=3, reach=19, group=16, similarity=1.0, noise_share=0.0)
+    sums = []
+    for coarse in (False, True):
+        groups = groups_of(image, replace(stage, coarse=coarse), sigma)
+        means = [
+            np.mean([oracle.distances(image, y, x, stage.reach)[shift] for shift in shifts[1:]])
+            for y, x, shifts in groups
+            if y % 9 == 0 and x % 9 == 0
+        ]
+        sums.append(np.mean(means))
+    assert sums[0] <= sums[1] < 1.001 * sums[0]
 
 
 def test_images_with_tiny_noise_are_not_rounded():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from plugplay.denoisers.bm3d import instructions
-from plugplay.denoisers.bm3d.instructions import multiply_pairs, permute
+from plugplay.denoisers.bm3d.instructions import multiply_bytes, multiply_pairs, permute
 from plugplay.denoisers.bm3d.vectors import (
     above,
     as_ints,
@@ -72,6 +72,12 @@ def pairs(a, b, lanes, out):
     x, y = load_ints(a, 0), load_ints(b, 0)
     store_ints(out, 0, multiply_pairs(pack_pairs(x, y), pack_pairs(y, x + y)))
     store_ints(out, 8, permute(x, load_ints(lanes, 0)))
+
+
+def quads(total, a, b, shifted, out):
+    store_ints(out, 0, multiply_bytes(load_ints(total, 0), load_ints(a, 0), load_ints(b, 0)))
+    store_ints(out, 8, load_ints(shifted, 0) << splat_int(3))
+    store_ints(out, 16, load_ints(shifted, 0) >> splat_int(3))
 
 
 @numba.njit
@@ -158,6 +164,21 @@ def test_pairs_with_and_without_their_instruction(avx2, monkeypatch):
     out = np.zeros(16, np.int32)
     numba.njit(pairs)(a, b, lanes, out)
     np.testing.assert_array_equal(out.reshape(2, 8), [a * b + b * (a + b), a[lanes]])
+
+
+@pytest.mark.parametrize("instruction", [None, False])
+def test_bytes_with_and_without_their_instruction(instruction, monkeypatch):
+    if instruction is not None:
+        monkeypatch.setattr(instructions, "_has_byte_products", lambda _: instruction)
+    rng = np.random.default_rng(8)
+    unsigned = rng.integers(0, 256, (8, 4)).astype(np.uint8)
+    signed = rng.integers(-128, 128, (8, 4)).astype(np.int8)
+    unsigned[0], signed[0] = 255, -128
+    start, shifted = rng.integers(-(2**20), 2**20, (2, 8)).astype(np.int32)
+    out = np.zeros(24, np.int32)
+    numba.njit(quads)(start, unsigned.view(np.int32).ravel(), signed.view(np.int32).ravel(), shifted, out)
+    expected = start + (unsigned.astype(int) * signed).sum(axis=1)
+    np.testing.assert_array_equal(out.reshape(3, 8), [expected, shifted << 3, shifted >> 3])
 
 
 def test_conversions():

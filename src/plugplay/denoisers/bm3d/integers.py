@@ -1,12 +1,17 @@
-"""Block matching in 16-bit integers: the search of `plugplay.denoisers.bm3d.matching` in less time.
+"""Block matching in integers: the search of `plugplay.denoisers.bm3d.matching` in less time.
 
-Pixels of a strip are rounded to 4095 levels between its darkest and its brightest one, which is fine enough if the
-noise is not tiny (`fine_enough`). Two pixels, one above the other, share a lane of a vector, and one instruction
-multiplies and adds both. Sums of integers are exact in any order, which saves more than the instruction does: products
-are summed from the first column of every octet on, and the sum over a block follows from three such sums.
+Pixels of a strip are rounded to levels between its darkest and its brightest one, unless the noise is tiny: to 4095, or
+to 255 if that adds little enough to the noise and the stage allows it (`largest_level`). Several pixels, one above the
+other, share a lane of a vector, and one instruction multiplies and adds them: pairs of 16 bits, as here, or four bytes,
+as in `plugplay.denoisers.bm3d.quads`. Sums of integers are exact in any order, which saves more than the instruction
+does: products are summed from the first column of every octet on, and the sum over a block follows from three such
+sums.
 
-Levels are between -2047 and 2047. So energies are below 2**28 and distances below 2**30; those of blocks that reach
-over the border, whose energy is set to 5 * 2**28, are at least 2**30 and below 2**31.
+What is compared is half of the distance. Energies are halved before, as candidates rounded down and as reference blocks
+rounded up, so that equal blocks have distance 0; others may be off by a half.
+
+Levels are between -2047 and 2047. So halves of energies are below 2**27 and those of distances below 2**29; those of
+blocks that reach over the border, whose energy is set to 5 * 2**27, are at least 2**29 and below 2**30.
 """
 
 from __future__ import annotations
@@ -33,40 +38,49 @@ from plugplay.denoisers.bm3d.vectors import (
     to_ints,
 )
 
-__all__ = ["MAX_LEVEL", "TOO_FAR", "fine_enough"]
+__all__ = ["MAX_COARSE_LEVEL", "MAX_LEVEL", "TOO_FAR", "largest_level"]
 
 MAX_LEVEL = 2047
 
-TOO_FAR = 2.0**30
-"""All distances within the image are below it."""
+MAX_COARSE_LEVEL = 127
+"""The largest of 255 levels."""
 
-_BEYOND = np.int32(5 * 2**28)
+TOO_FAR = 2.0**29
+"""All halves of distances within the image are below it."""
+
+BEYOND = np.int32(5 * 2**27)
+"""The energy of blocks that reach over the border."""
+
 # Rounding adds noise with a twelfth of a level's square as variance: a thousandth of what the image has.
 _NOISE_SHARE = 32.0
 
 
-def fine_enough(span: float, sigma: float) -> bool:
-    """Tell whether pixels from a range as wide as `span` may be rounded, given the noise in them.
+def largest_level(span: float, sigma: float, *, coarse: bool) -> int:
+    """Return the largest level for pixels from a range as wide as `span`, given the noise in them; 0 for no rounding.
 
     Examples
     --------
-    >>> fine_enough(1.0, 2 / 255), fine_enough(1.0, 0.2 / 255)
-    (True, False)
+    >>> [largest_level(1.0, noise / 255, coarse=True) for noise in (25, 2, 0.2)]
+    [127, 2047, 0]
+    >>> largest_level(1.0, 25 / 255, coarse=False)
+    2047
     """
-    level = span / (2 * MAX_LEVEL)
-    return 0 < level < 12**0.5 * sigma / _NOISE_SHARE
+    for largest in (MAX_COARSE_LEVEL, MAX_LEVEL) if coarse else (MAX_LEVEL,):
+        if 0 < span / (2 * largest) < 12**0.5 * sigma / _NOISE_SHARE:
+            return largest
+    return 0
 
 
 @inline
 def pack_rows(
     canvas: Floats, pitch: int, at: int, rows: int, width: int, stride: int, low: np.float32, scale: np.float32,
-    pairs: Ints, factors: Ints,
+    largest: int, pairs: Ints, factors: Ints,
 ) -> None:  # fmt: skip
     """Write rows of levels, each pixel together with the one below it; the last row has none below.
 
-    Multiplied by -2 they go into `factors`, since it is twice the products that are taken from the energies.
+    Multiplied by -1 they go into `factors`, since products are taken from the energies.
     """
-    bottom, factor, middle, none = splat(low), splat(scale), splat_int(MAX_LEVEL), splat_int(0)
+    bottom, factor, middle, none = splat(low), splat(scale), splat_int(largest), splat_int(0)
     half = splat(np.float32(0.5))
     for row in range(rows - 1):
         source = at + row * pitch
@@ -75,15 +89,14 @@ def pack_rows(
             upper = to_ints((load(canvas, source + x) - bottom) * factor + half) - middle
             lower = to_ints((load(canvas, source + pitch + x) - bottom) * factor + half) - middle
             store_ints(pairs, row * stride + MARGIN + x, pack_pairs(upper, lower))
-            minus_upper, minus_lower = none - upper, none - lower
-            twice = pack_pairs(minus_upper + minus_upper, minus_lower + minus_lower)
-            store_ints(factors, row * stride + MARGIN + x, twice)
+            store_ints(factors, row * stride + MARGIN + x, pack_pairs(none - upper, none - lower))
 
 
 @inline
-def energies_of(pairs: Ints, rows: int, width: int, stride: int, block: int, energies: Ints) -> None:
-    """Write the energy of every block that starts in one of the first `rows` rows, and `_BEYOND` around them."""
-    columns = np.empty(stride, np.int32)
+def energies_of(
+    pairs: Ints, rows: int, width: int, stride: int, block: int, columns: Ints, candidates: Ints, references: Ints
+) -> None:
+    """Write half the energy of every block that starts in one of the first `rows` rows, and `BEYOND` around them."""
     for row in range(rows):
         start = row * stride
         for x in range(0, stride, LANES):
@@ -92,13 +105,14 @@ def energies_of(pairs: Ints, rows: int, width: int, stride: int, block: int, ene
                 levels = load_ints(pairs, start + i * stride + x)
                 energy = energy + multiply_pairs(levels, levels)
             store_ints(columns, x, energy)
-            store_ints(energies, start + x, splat_int(_BEYOND))
+            store_ints(candidates, start + x, splat_int(BEYOND))
         total = np.int32(0)
         for x in range(block - 1):
             total += columns[MARGIN + x]
         for x in range(MARGIN, MARGIN + width - block + 1):
             total += columns[x + block - 1]
-            energies[start + x] = total
+            candidates[start + x] = total >> 1
+            references[start + x] = (total + 1) >> 1
             total -= columns[x]
 
 
@@ -115,13 +129,13 @@ def sum_products(
     """
     end = (width + 2 * LANES - 1) // (2 * LANES) * 2 * LANES
     nothing = splat_int(0)
-    _store(sums, 40 * end, nothing, nothing, nothing, nothing, nothing)
+    store_row(sums, 40 * end, nothing, nothing, nothing, nothing, nothing)
     for left in range(0, end, 2 * LANES):
         c0 = c1 = c2 = c3 = c4 = nothing
         d0 = d1 = d2 = d3 = d4 = nothing
         for x in range(left, left + LANES):
-            _store(sums, 40 * x, c0, c1, c2, c3, c4)
-            _store(sums, 40 * (x + LANES), d0, d1, d2, d3, d4)
+            store_row(sums, 40 * x, c0, c1, c2, c3, c4)
+            store_row(sums, 40 * (x + LANES), d0, d1, d2, d3, d4)
             for row in range(4):
                 here = reference + x + 2 * row * stride
                 there = candidate + x + 2 * row * stride
@@ -141,12 +155,12 @@ def sum_products(
                 c4 = c4 + multiply_pairs(first, levels)
                 d3 = d3 + multiply_pairs(second, levels)
                 d4 = d4 + multiply_pairs(second, load_ints(pairs, there + 40))
-        _store(totals, 5 * left, c0, c1, c2, c3, c4)
-        _store(totals, 5 * (left + LANES), d0, d1, d2, d3, d4)
+        store_row(totals, 5 * left, c0, c1, c2, c3, c4)
+        store_row(totals, 5 * (left + LANES), d0, d1, d2, d3, d4)
 
 
 @inline
-def _store(array: Ints, at: int, v0: Int8, v1: Int8, v2: Int8, v3: Int8, v4: Int8) -> None:
+def store_row(array: Ints, at: int, v0: Int8, v1: Int8, v2: Int8, v3: Int8, v4: Int8) -> None:
     store_ints(array, at, v0)
     store_ints(array, at + 8, v1)
     store_ints(array, at + 16, v2)
@@ -156,7 +170,7 @@ def _store(array: Ints, at: int, v0: Int8, v1: Int8, v2: Int8, v3: Int8, v4: Int
 
 @inline
 def distance_bits(sums: Ints, totals: Ints, x: int, j: int, energy: Int8, energies: Ints, candidate: int) -> Int8:
-    """Return the bits of eight distances, as floats, of the block that begins at column x: displacements from j on."""
+    """Return the bits of eight halved distances, as floats, of the block at column x: displacements from j on."""
     at = 40 * x + j
     # The rest of its octet, and as many columns of the next one.
     products = load_ints(totals, 40 * (x // LANES) + j) - load_ints(sums, at) + load_ints(sums, at + 40 * LANES)

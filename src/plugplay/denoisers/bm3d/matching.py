@@ -17,13 +17,14 @@ Distances are sorted as integer keys: the bits of a non-negative float are order
 bits of the key are replaced by the displacement's code. The reference block itself has the key 0, the smallest of
 all: it is always in its group, so that every pixel is in some group.
 
-Unless the noise is tiny, pixels are rounded to 16-bit integers, which are faster: see
+Unless the noise is tiny, pixels are rounded to integers of 8 or 16 bits, which are faster: see
 `plugplay.denoisers.bm3d.integers`.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,33 +32,31 @@ from numpy.typing import NDArray
 
 from plugplay.compiling import inline, kernel
 from plugplay.denoisers.bm3d.canvas import MARGIN, Canvas, Positions
+from plugplay.denoisers.bm3d.floats import block_energies, distances, multiply_columns
+from plugplay.denoisers.bm3d.instructions import has_byte_products
 from plugplay.denoisers.bm3d.integers import (
-    MAX_LEVEL,
+    MAX_COARSE_LEVEL,
     TOO_FAR,
     distance_bits,
     energies_of,
-    fine_enough,
+    largest_level,
     pack_rows,
+    store_row,
     sum_products,
 )
 from plugplay.denoisers.bm3d.profiles import BLOCK, Stage
-from plugplay.denoisers.bm3d.sorting import HIGHEST, lane_orders, select
+from plugplay.denoisers.bm3d.quads import pack_quads, quad_energies, sum_quads
+from plugplay.denoisers.bm3d.sorting import HIGHEST, lane_orders, select, select_from_rows
+from plugplay.denoisers.bm3d.spectra import Scratch
 from plugplay.denoisers.bm3d.vectors import (
     LANES,
-    Float8,
     Floats,
     Ints,
-    as_ints,
-    broadcast,
     broadcast_int,
-    fma,
-    load,
     load_ints,
-    splat,
+    lower_of,
     splat_int,
-    store,
     store_ints,
-    upper_of,
 )
 
 __all__ = ["REACH", "Matches", "match"]
@@ -68,12 +67,9 @@ REACH = 19
 WIDTH = 5 * LANES
 """Displacements that are measured together: as many products as fit into the registers of a CPU."""
 
-NEVER = np.float32(1e30)
-"""The energy of blocks that reach over the border: no reference block is similar to them."""
-
 _WINDOW = (2 * REACH + 1) * WIDTH
 _SPAN = 80  # columns that are measured together: their keys fit into the CPU's second-level cache
-_SLACK = 2 * LANES  # read beyond the last column, and not used
+_SPARE_ROWS = 9  # up to a multiple of ten
 _CODE_BITS = 0x7FF
 _CENTRE = REACH * WIDTH + REACH
 
@@ -103,6 +99,7 @@ def match(
     columns: Positions,
     *,
     guide: int,
+    scratch: Scratch | None = None,
 ) -> Matches:
     """Find the groups of the reference blocks at `rows` x `columns`.
 
@@ -118,6 +115,8 @@ def match(
         Where the reference blocks start, in increasing order.
     guide : int
         0 to compare the noisy image, 1 to compare the estimate.
+    scratch : Scratch, optional
+        Memory to work in.
     """
     blocks = rows.size * columns.size
     matches = Matches(np.zeros(blocks * stage.group, np.int32), np.zeros(blocks, np.int32))
@@ -126,13 +125,18 @@ def match(
     top, bottom = max(0, rows[0] - stage.reach), min(canvas.height, rows[-1] + stage.reach + BLOCK)
     seen = canvas.memory[0, top:bottom, guide, MARGIN : MARGIN + canvas.width]
     low, high = float(seen.min()), float(seen.max())
-    if fine_enough(high - low, sigma):
-        scale = 2 * MAX_LEVEL / (high - low)
-        limit = min(key_limit(stage.limit(sigma) * scale**2), key_limit(TOO_FAR / BLOCK**2) & ~_CODE_BITS)
+    largest = largest_level(high - low, sigma, coarse=stage.coarse)
+    if largest:
+        scratch = scratch or Scratch()
+        memory = scratch.take(sum(sizes := _sizes((bottom - top + 1) * canvas.stride, canvas.stride)) // 2)
+        scale = 2 * largest / (high - low)
+        limit = min(key_limit(stage.limit(sigma) * scale**2 / 2), key_limit(TOO_FAR / BLOCK**2) & ~_CODE_BITS)
         match_rounded_rows(
-            *place, np.float32(low), np.float32(scale), stage.reach, stage.group, limit, codes, steps,
-            lane_orders(), matches.offsets, matches.counts, BLOCK,
+            *place, np.float32(low), np.float32(scale), largest, largest == MAX_COARSE_LEVEL and has_byte_products(),
+            stage.reach, stage.group, limit, codes, beyond_reach(stage.reach), steps,
+            lane_orders(), matches.offsets, matches.counts, BLOCK, *_divided(memory, sizes),
         )  # fmt: skip
+        scratch.give_back(memory)
     else:
         limit = key_limit(stage.limit(sigma))
         match_rows(
@@ -142,12 +146,35 @@ def match(
     return matches
 
 
+def _sizes(strip: int, stride: int) -> list[int]:
+    """Return the sizes of the arrays that `match_rounded_rows` works in, in their order, given that of a strip."""
+    sums = (_SPAN + 2 * LANES) * WIDTH
+    rows = 2 * REACH + 1 + _SPARE_ROWS
+    columns = [max(sums, 2 * stride), sums // LANES, _SPAN * _WINDOW, _SPAN * rows * LANES]
+    return [*[strip] * 4, *columns, 2 * WIDTH, _WINDOW + LANES, 4 * LANES]
+
+
+def _divided(memory: NDArray[np.float32], sizes: list[int]) -> list[Ints]:
+    """Return integer arrays of these sizes; the first two, which have margins, are zero."""
+    flat = memory.reshape(-1).view(np.int32)
+    arrays = [flat[end - size : end] for size, end in zip(sizes, itertools.accumulate(sizes), strict=True)]
+    for array in arrays[:2]:
+        array.fill(0)
+    return arrays
+
+
 @functools.cache
 def displacement_codes(reach: int) -> NDArray[np.int32]:
     """Return the code of every displacement of the window; those beyond `reach` get a key that is never chosen."""
     dy, dx = np.mgrid[-REACH : REACH + 1, -REACH : WIDTH - REACH]
     code = ((dy + REACH) * WIDTH + dx + REACH) ^ _CENTRE
     return np.where(np.abs(dx) <= reach, code, HIGHEST).astype(np.int32).ravel()
+
+
+@functools.cache
+def beyond_reach(reach: int) -> NDArray[np.int32]:
+    """Return 0 for the displacements of a row of the window, and for those beyond `reach` what no key is above."""
+    return np.where(np.abs(np.arange(-REACH, WIDTH - REACH)) <= reach, 0, HIGHEST).astype(np.int32)
 
 
 @functools.lru_cache(maxsize=8)
@@ -175,7 +202,8 @@ def match_rows(
     top = max(0, rows[0] - reach)
     bottom = min(height - block, rows[-1] + reach)
     energies = np.empty((bottom - top + 1) * stride, np.float32)
-    block_energies(canvas, pitch, guide + top * pitch, bottom - top + 1, width, MARGIN, stride, energies)
+    line = np.empty(stride, np.float32)
+    block_energies(canvas, pitch, guide + top * pitch, bottom - top + 1, width, stride, line, energies)
     products = np.empty((_SPAN + LANES) * WIDTH, np.float32)
     keys = np.empty(_SPAN * _WINDOW, np.int32)
     minima = np.empty(2 * WIDTH, np.int32)
@@ -215,30 +243,33 @@ def match_rows(
 @kernel
 def match_rounded_rows(
     canvas: Floats, pitch: int, guide: int, height: int, width: int, rows: Positions, columns: Positions,
-    low: np.float32, scale: np.float32, reach: int, group: int, limit: int, codes: Ints, code_offsets: Ints,
-    orders: Ints, offsets: Ints, counts: Ints, block: int,
+    low: np.float32, scale: np.float32, largest: int, quads: bool, reach: int, group: int, limit: int, codes: Ints,
+    beyond: Ints, code_offsets: Ints, orders: Ints, offsets: Ints, counts: Ints, block: int,
+    packed: Ints, factors: Ints, energies: Ints, own: Ints, sums: Ints, totals: Ints, bits: Ints, lows: Ints,
+    minima: Ints, kept: Ints, best: Ints,
 ) -> None:  # fmt: skip
-    """Do what `match_rows` does on pixels that are rounded to multiples of ``1 / scale`` above `low`."""
+    """Do what `match_rows` does on pixels that are rounded to multiples of ``1 / scale`` above `low`.
+
+    As quads if `quads`, else as pairs. Keys are made of the few distances that are kept in the end.
+    """
     stride = pitch // 2
     top = max(0, rows[0] - reach)
     bottom = min(height - block, rows[-1] + reach)
-    pairs = np.zeros((bottom - top + block) * stride + _SLACK, np.int32)
-    factors = np.zeros(pairs.size, np.int32)
-    pack_rows(canvas, pitch, guide + top * pitch, bottom - top + block, width, stride, low, scale, pairs, factors)
-    energies = np.empty((bottom - top + 1) * stride, np.int32)
-    energies_of(pairs, bottom - top + 1, width, stride, block, energies)
-    sums = np.empty((_SPAN + 2 * LANES) * WIDTH, np.int32)
-    totals = np.empty((_SPAN // LANES + 2) * WIDTH, np.int32)
-    keys = np.empty(_SPAN * _WINDOW, np.int32)
-    minima = np.empty(2 * WIDTH, np.int32)
-    kept = np.empty(_WINDOW + LANES, np.int32)
-    best = np.empty(32, np.int32)
-    mask = splat_int(~_CODE_BITS)
+    if quads:
+        pack_quads(canvas, pitch, guide + top * pitch, bottom - top + block, width, stride, low, scale, packed, factors)
+        quad_energies(packed, factors, bottom - top + 1, width, stride, sums, energies, own)
+    else:
+        pack_rows(
+            canvas, pitch, guide + top * pitch, bottom - top + block, width, stride, low, scale, largest,
+            packed, factors,
+        )  # fmt: skip
+        energies_of(packed, bottom - top + 1, width, stride, block, sums, energies, own)
+    b0, b1, b2 = load_ints(beyond, 0), load_ints(beyond, 8), load_ints(beyond, 16)
+    b3, b4 = load_ints(beyond, 24), load_ints(beyond, 32)
     for row in range(rows.size):
         y = rows[row]
         lowest = max(-reach, -y)
         highest = min(reach, height - block - y)
-        size = (highest - lowest + 1) * WIDTH
         first = 0
         while first < columns.size:
             left = columns[first]
@@ -247,22 +278,34 @@ def match_rounded_rows(
                 last += 1
             reference = (y - top) * stride + MARGIN + left
             span = columns[last - 1] + block - left
+            low_at = 0
             for dy in range(lowest, highest + 1):
-                sum_products(factors, pairs, stride, reference, reference + dy * stride - REACH, span, sums, totals)
-                key = (dy - lowest) * WIDTH
+                candidates = reference + dy * stride - REACH
+                if quads:
+                    sum_quads(factors, packed, stride, reference, candidates, span, sums, totals)
+                else:
+                    sum_products(factors, packed, stride, reference, candidates, span, sums, totals)
                 for index in range(first, last):
                     x = columns[np.uintp(index)] - left
-                    energy = broadcast_int(energies, reference + x)
-                    candidate = reference + dy * stride - REACH + x
-                    for j in range(0, WIDTH, LANES):
-                        bits = distance_bits(sums, totals, x, j, energy, energies, candidate + j)
-                        code = load_ints(codes, (dy + REACH) * WIDTH + j)
-                        store_ints(keys, key + j, bits & mask | code)
-                    key += size
-            select_groups(
-                keys, row * columns.size + first, last - first, lowest, size, group, limit, code_offsets, orders,
-                minima, kept, best, offsets, counts,
-            )  # fmt: skip
+                    energy = broadcast_int(own, reference + x)
+                    at = candidates + x
+                    d0 = distance_bits(sums, totals, x, 0, energy, energies, at) | b0
+                    d1 = distance_bits(sums, totals, x, 8, energy, energies, at + 8) | b1
+                    d2 = distance_bits(sums, totals, x, 16, energy, energies, at + 16) | b2
+                    d3 = distance_bits(sums, totals, x, 24, energy, energies, at + 24) | b3
+                    d4 = distance_bits(sums, totals, x, 32, energy, energies, at + 32) | b4
+                    store_row(bits, 5 * low_at, d0, d1, d2, d3, d4)
+                    store_ints(lows, low_at, lower_of(lower_of(lower_of(d0, d1), lower_of(d2, d3)), d4))
+                    low_at += LANES
+            step = (last - first) * LANES
+            for at in range(low_at, low_at + _SPARE_ROWS * step, LANES):
+                store_ints(lows, at, splat_int(HIGHEST))
+            for index in range(first, last):
+                fill = select_from_rows(
+                    bits, lows, (index - first) * LANES, step, highest + 1 - lowest, codes, (lowest + REACH) * WIDTH,
+                    _CODE_BITS, group, limit, orders, minima, kept, best,
+                )  # fmt: skip
+                form_group(row * columns.size + index, fill, group, code_offsets, best, offsets, counts)
             first = last
 
 
@@ -276,94 +319,15 @@ def select_groups(
         start = index * size
         keys[start - lowest * WIDTH + REACH] = 0
         fill = select(keys, start, start + size, group, limit, orders, minima, kept, best)
-        count = 1
-        while 2 * count <= group and best[2 * count - 1] < fill:
-            count *= 2
-        counts[place + index] = count
-        for i in range(count):
-            offsets[(place + index) * group + i] = code_offsets[best[i] & _CODE_BITS]
+        form_group(place + index, fill, group, code_offsets, best, offsets, counts)
 
 
 @inline
-def block_energies(
-    canvas: Floats, pitch: int, at: int, rows: int, width: int, margin: int, stride: int, energies: Floats
-) -> None:
-    """Write the energy of every block whose first row is one of `rows` rows of the image, the first at `at`.
-
-    Each row of `energies` is `stride` long and holds, after `margin`, the blocks that start at column 0, 1, ...
-    """
-    columns = np.empty(stride, np.float32)
-    for row in range(rows):
-        for x in range(0, width, LANES):
-            energy = splat(0.0)
-            for i in range(BLOCK):
-                pixels = load(canvas, at + (row + i) * pitch + x)
-                energy = fma(pixels, pixels, energy)
-            store(columns, x, energy)
-        start = row * stride
-        for x in range(stride):
-            energies[start + x] = NEVER
-        for x in range(width - BLOCK + 1):
-            energy = np.float32(0)
-            for j in range(BLOCK):
-                energy += columns[x + j]
-            energies[start + margin + x] = energy
-
-
-@inline
-def multiply_columns(
-    canvas: Floats, pitch: int, reference: int, candidate: int, width: int, height: int, products: Floats
-) -> None:
-    """Sum the products of reference and candidate pixels down columns of `height` pixels.
-
-    Entry ``40 * x + k`` of `products` is for the column `x` of the reference and the column ``x + k`` of the
-    candidates; `width` columns are wanted, rounded up to a multiple of 16. Two columns eight pixels apart are done at
-    once, since they need nearly the same candidates: ten sums, and few loads. The height, although always that of a
-    block, is an argument because the compiler would unroll a loop of known length and run out of registers.
-    """
-    for left in range(0, width, 2 * LANES):
-        for x in range(left, left + LANES):
-            c0 = c1 = c2 = c3 = c4 = splat(0.0)
-            d0 = d1 = d2 = d3 = d4 = splat(0.0)
-            for row in range(height):
-                here = reference + x + row * pitch
-                there = candidate + x + row * pitch
-                first = broadcast(canvas, here)
-                second = broadcast(canvas, here + 8)
-                c0 = fma(first, load(canvas, there), c0)
-                pixels = load(canvas, there + 8)
-                c1 = fma(first, pixels, c1)
-                d0 = fma(second, pixels, d0)
-                pixels = load(canvas, there + 16)
-                c2 = fma(first, pixels, c2)
-                d1 = fma(second, pixels, d1)
-                pixels = load(canvas, there + 24)
-                c3 = fma(first, pixels, c3)
-                d2 = fma(second, pixels, d2)
-                pixels = load(canvas, there + 32)
-                c4 = fma(first, pixels, c4)
-                d3 = fma(second, pixels, d3)
-                d4 = fma(second, load(canvas, there + 40), d4)
-            _store(products, x * WIDTH, c0, c1, c2, c3, c4)
-            _store(products, (x + LANES) * WIDTH, d0, d1, d2, d3, d4)
-
-
-@inline
-def _store(array: Floats, at: int, v0: Float8, v1: Float8, v2: Float8, v3: Float8, v4: Float8) -> None:
-    store(array, at, v0)
-    store(array, at + 8, v1)
-    store(array, at + 16, v2)
-    store(array, at + 24, v3)
-    store(array, at + 32, v4)
-
-
-@inline
-def distances(products: Floats, at: int, energy: np.float32, energies: Floats, candidate: int) -> Float8:
-    """Return the bits of eight distances: `products` from `at` on belong to the first column of the block."""
-    left = load(products, at) + load(products, at + WIDTH)
-    left = left + (load(products, at + 2 * WIDTH) + load(products, at + 3 * WIDTH))
-    right = load(products, at + 4 * WIDTH) + load(products, at + 5 * WIDTH)
-    right = right + (load(products, at + 6 * WIDTH) + load(products, at + 7 * WIDTH))
-    both = splat(energy) + load(energies, candidate)
-    # Rounding can make the distance of equal blocks negative; the bits of a negative float are below zero.
-    return upper_of(as_ints(fma(splat(-2.0), left + right, both)), splat_int(0))
+def form_group(place: int, fill: int, group: int, code_offsets: Ints, best: Ints, offsets: Ints, counts: Ints) -> None:
+    """Write the displacements of a group: as many as there are keys below `fill`, down to a power of two."""
+    count = 1
+    while 2 * count <= group and best[2 * count - 1] < fill:
+        count *= 2
+    counts[place] = count
+    for i in range(count):
+        offsets[place * group + i] = code_offsets[best[i] & _CODE_BITS]

@@ -25,7 +25,7 @@ from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import Profile, Stage
 from plugplay.denoisers.bm3d.spectra import Scratch
 
-__all__ = ["Groups", "Progress", "denoise_canvas", "denoise_planes", "in_order"]
+__all__ = ["Groups", "Progress", "denoise_canvas", "denoise_planes", "in_order", "strips_of"]
 
 _LOCAL_STRIP = 64  # rows of pixels
 _STRIP = 8  # reference rows, or half of them on coarse grids; the number of strips limits that of busy threads
@@ -88,9 +88,10 @@ def denoise_canvas(
     progress: Progress | None = None,
 ) -> NDArray[np.float32]:
     """Denoise the image on a canvas, as `denoise_planes` does; its planes need not be kept in memory."""
+    scratch = Scratch()
     stages = [
-        _Stage(canvas if every else canvas.first_channel(), sigmas, profile, index, settings, shrink)
-        for index, settings, shrink, every in _stages(profile)
+        _Stage(canvas if every else canvas.first_channel(), sigmas, profile, index, settings, shrink, scratch)
+        for index, settings, shrink, every in _stages(profile, scratch)
     ]
     total = sum(len(stage.strips) for stage in stages)
     done = 0
@@ -120,9 +121,8 @@ def _correct(canvas: Canvas, sigma: float, workers: int) -> None:
     estimate[...] = corrected
 
 
-def _stages(profile: Profile) -> Iterator[tuple[int, Stage, Filter, bool]]:
+def _stages(profile: Profile, scratch: Scratch) -> Iterator[tuple[int, Stage, Filter, bool]]:
     """Yield the number, the settings and the filter of every stage, and whether it filters all channels."""
-    scratch = Scratch()
     yield 0, profile.pilot, functools.partial(hard_threshold, scratch=scratch), True
     yield 1, profile.final, functools.partial(wiener, scratch=scratch), True
     if profile.principal:
@@ -140,32 +140,52 @@ class _Stage:
         index: int,
         settings: Stage,
         shrink: Filter,
+        scratch: Scratch,
     ) -> None:
         self.canvas, self._sigmas, self._profile = canvas, sigmas, profile
-        self._index, self._settings, self._shrink = index, settings, shrink
-        self._rows = reference_positions(canvas.height, settings.step, settings.offset)
+        self._index, self._settings, self._shrink, self._scratch = index, settings, shrink, scratch
+        self._rows = strips_of(reference_positions(canvas.height, settings.step, settings.offset), settings)
         self._columns = reference_positions(canvas.width, settings.step, settings.offset)
-        self._height = _STRIP if settings.step <= 4 else _STRIP // 2
-        self.strips = range(-(-self._rows.size // self._height))
+        self.strips = range(len(self._rows))
 
     def top_of(self, strip: int) -> int:
         """Return the first row that a strip can reach; that after the last one for a strip that is none."""
-        first = strip * self._height
-        if first >= self._rows.size:
+        if strip == len(self.strips):
             return self.canvas.height
-        return max(0, int(self._rows[first]) - self._settings.reach)
+        return max(0, int(self._rows[strip][0]) - self._settings.reach)
 
     def filter_strip(self, groups: Groups | None, strip: int) -> Sums:
         """Find the groups of a strip, unless they are known, and filter them."""
-        rows = self._rows[strip * self._height : (strip + 1) * self._height]
+        rows = self._rows[strip]
         matches = groups.get((self._index, strip)) if groups is not None else None
         if matches is None:
             # The first stage compares blocks of the noisy image, the others those of the current estimate.
             guide = min(self._index, 1)
-            matches = match(self.canvas, self._settings, float(self._sigmas[0]), rows, self._columns, guide=guide)
+            matches = match(
+                self.canvas, self._settings, float(self._sigmas[0]), rows, self._columns,
+                guide=guide, scratch=self._scratch,
+            )  # fmt: skip
             if groups is not None:
                 groups[self._index, strip] = matches
         return self._shrink(self.canvas, self._profile, self._sigmas, rows, self._columns, matches)
+
+
+def strips_of(rows: Positions, settings: Stage) -> list[Positions]:
+    """Return the reference rows of every strip.
+
+    Strips have about the same height, and their number is a multiple of four if there are as many, so that two or four
+    threads end together. All begin with an even row.
+
+    Examples
+    --------
+    >>> stage = Stage(step=3, reach=19, group=16, similarity=0.01, noise_share=2.5)
+    >>> [strip.size for strip in strips_of(np.arange(0, 210, 3), stage)]
+    [8, 8, 10, 8, 8, 10, 8, 10]
+    """
+    count = max(1, round(rows.size / (_STRIP if settings.step <= 4 else _STRIP // 2)))
+    if count > 2:
+        count = max(4, round(count / 4) * 4)
+    return np.split(rows, [2 * (rows.size * strip // count // 2) for strip in range(1, count)])
 
 
 def in_order(work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int) -> Generator[Outcome, None, None]:

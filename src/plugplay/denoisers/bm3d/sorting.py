@@ -28,7 +28,7 @@ from plugplay.denoisers.bm3d.vectors import (
     upper_of,
 )
 
-__all__ = ["HIGHEST", "bound_16", "bound_32", "column_minima", "gather", "lane_orders", "select"]
+__all__ = ["HIGHEST", "bound_16", "bound_32", "column_minima", "gather", "lane_orders", "select", "select_from_rows"]
 
 HIGHEST = 0x7F800000
 """No key is above it: the bits of an infinite float."""
@@ -118,6 +118,36 @@ def column_minima(keys: Ints, start: int, stop: int, minima: Ints) -> None:
         h = lower_of(h, load_ints(keys, at + 56))
         i = lower_of(i, load_ints(keys, at + 64))
         j = lower_of(j, load_ints(keys, at + 72))
+    store_sorted(minima, a, b, c, d, e, f, g, h, i, j)
+
+
+@inline
+def row_minima(lows: Ints, index: int, step: int, rows: int, minima: Ints) -> None:
+    """Do what `column_minima` does for keys of which the minima of rows are known, lane by lane.
+
+    Those of row r are at ``index + r * step``; the rows after the last, up to a multiple of ten, have the highest key.
+    """
+    a = b = c = d = e = splat_int(HIGHEST)
+    f = g = h = i = j = splat_int(HIGHEST)
+    for at in range(index, index + rows * step, 10 * step):
+        a = lower_of(a, load_ints(lows, at))
+        b = lower_of(b, load_ints(lows, at + step))
+        c = lower_of(c, load_ints(lows, at + 2 * step))
+        d = lower_of(d, load_ints(lows, at + 3 * step))
+        e = lower_of(e, load_ints(lows, at + 4 * step))
+        f = lower_of(f, load_ints(lows, at + 5 * step))
+        g = lower_of(g, load_ints(lows, at + 6 * step))
+        h = lower_of(h, load_ints(lows, at + 7 * step))
+        i = lower_of(i, load_ints(lows, at + 8 * step))
+        j = lower_of(j, load_ints(lows, at + 9 * step))
+    store_sorted(minima, a, b, c, d, e, f, g, h, i, j)
+
+
+@inline
+def store_sorted(
+    minima: Ints, a: Int8, b: Int8, c: Int8, d: Int8, e: Int8, f: Int8, g: Int8, h: Int8, i: Int8, j: Int8
+) -> None:
+    """Write ten vectors, sorted lane by lane."""
     # A sorting network for ten, with the least number of exchanges.
     (e, j), (d, i), (c, h), (b, g), (a, f) = ordered(e, j), ordered(d, i), ordered(c, h), ordered(b, g), ordered(a, f)
     (b, e), (g, j), (a, d), (f, i) = ordered(b, e), ordered(g, j), ordered(a, d), ordered(f, i)
@@ -180,22 +210,64 @@ def bound_32(minima: Ints) -> int:
 
 
 @inline
+def bound_on(group: int, limit: int, minima: Ints) -> int:
+    """Return a bound below which there are the smallest keys that are also below `limit`."""
+    return min(limit, (bound_16(minima) if group <= 16 else bound_32(minima)) + 1)
+
+
+@inline
 def select(
     keys: Ints, start: int, stop: int, group: int, limit: int, orders: Ints, minima: Ints, kept: Ints, best: Ints
 ) -> int:
     """Write the smallest keys below `limit` into `best`, sorted; places that stay empty hold the returned value."""
     column_minima(keys, start, stop, minima)
+    fill = bound_on(group, limit, minima)
+    sort_kept(kept, gather(keys, start, stop, fill, orders, kept), group, fill, best)
+    return fill
+
+
+@inline
+def select_from_rows(
+    bits: Ints, lows: Ints, index: int, step: int, rows: int, codes: Ints, code: int, code_bits: int, group: int,
+    limit: int, orders: Ints, minima: Ints, kept: Ints, best: Ints,
+) -> int:  # fmt: skip
+    """Do what `select` does for keys that are not made yet: their upper bits are in `bits`, the lowest in `codes`.
+
+    A row of 40 begins at ``5 * (index + r * step)`` of `bits` and ``code + 40 * r`` of `codes`; the minima of rows are
+    as for `row_minima`. Rows without a small key are passed over.
+    """
+    row_minima(lows, index, step, rows, minima)
+    bound = bound_on(group, limit, minima)
+    bounds, mask = splat_int(bound), splat_int(~code_bits)
+    near = 0
+    for row in range(rows):
+        # The list of rows is kept where the minima were.
+        minima[np.uintp(near)] = row
+        near += mask_below(load_ints(lows, index + row * step), bounds) != 0
+    count = 0
+    for i in range(near):
+        row = minima[np.uintp(i)]
+        for j in range(0, 5 * LANES, LANES):
+            eight = load_ints(bits, 5 * (index + row * step) + j)
+            smaller = mask_below(eight, bounds)
+            keys = eight & mask | load_ints(codes, code + 40 * row + j)
+            store_ints(kept, count, permute(keys, load_ints(orders, LANES * smaller)))
+            count += bit_count(smaller)
+    fill = (bound | code_bits) + 1
+    sort_kept(kept, count, group, fill, best)
+    return fill
+
+
+@inline
+def sort_kept(kept: Ints, count: int, group: int, fill: int, best: Ints) -> None:
+    """Write the smallest of `count` keys into `best`, sorted, and `fill` where there is none."""
     if group <= 16:
-        fill = min(limit, bound_16(minima) + 1)
-        count = gather(keys, start, stop, fill, orders, kept)
         b0 = b1 = splat_int(fill)
         for i in range(count):
             b0, b1 = insert_16(broadcast_int(kept, i), b0, b1)
         store_ints(best, 0, b0)
         store_ints(best, 8, b1)
     else:
-        fill = min(limit, bound_32(minima) + 1)
-        count = gather(keys, start, stop, fill, orders, kept)
         b0 = b1 = b2 = b3 = splat_int(fill)
         for i in range(count):
             b0, b1, b2, b3 = insert_32(broadcast_int(kept, i), b0, b1, b2, b3)
@@ -203,4 +275,3 @@ def select(
         store_ints(best, 8, b1)
         store_ints(best, 16, b2)
         store_ints(best, 24, b3)
-    return fill

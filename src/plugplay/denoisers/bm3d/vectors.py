@@ -146,6 +146,8 @@ _define_operator(operator.add, int8, "add")
 _define_operator(operator.sub, int8, "sub")
 _define_operator(operator.and_, int8, "and_")
 _define_operator(operator.or_, int8, "or_")
+_define_operator(operator.lshift, int8, "shl")
+_define_operator(operator.rshift, int8, "ashr")
 
 
 def _lower_negation(context: Value, builder: Value, sig: Value, args: Value) -> Value:  # noqa: ARG001
