@@ -39,8 +39,9 @@ from plugplay.denoisers import BM3D
 from plugplay.denoisers.bm3d.aggregation import Band
 from plugplay.denoisers.bm3d.canvas import Canvas, reference_positions
 from plugplay.denoisers.bm3d.filtering import hard_threshold, wiener
-from plugplay.denoisers.bm3d.instructions import multiply_pairs
+from plugplay.denoisers.bm3d.instructions import has_byte_products, multiply_bytes, multiply_pairs
 from plugplay.denoisers.bm3d.matching import WIDTH, match
+from plugplay.denoisers.bm3d.pipeline import strips_of
 from plugplay.denoisers.bm3d.principal import principal_wiener
 from plugplay.denoisers.bm3d.profiles import profile_for
 from plugplay.denoisers.bm3d.spectra import Scratch
@@ -187,7 +188,8 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
     image = (noisy - noisy.mean())[None].astype(np.float32)
     sigmas, two, three = np.array([25 / 255]), *(profile_for("normal", count, "denoising") for count in (2, 3))
     best: dict[str, float] = {}
-    first, second = (functools.partial(stage, scratch=Scratch()) for stage in (hard_threshold, wiener))
+    scratch = Scratch()
+    first, second = (functools.partial(stage, scratch=scratch) for stage in (hard_threshold, wiener))
     for _ in range(5 * options.repeats):
         canvas = Canvas.of(image)
         for number, profile, stage, shrink in (
@@ -198,9 +200,9 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
             began = time.thread_time()
             rows = reference_positions(512, stage.step, stage.offset)
             band, spent = Band(canvas, profile.kaiser), dict.fromkeys((f"matching {number}", f"filter {number}"), 0.0)
-            for strip in np.split(rows, range(8, rows.size, 8)):
+            for strip in strips_of(rows, stage):
                 start = time.thread_time()
-                matches = match(canvas, stage, sigmas[0], strip, rows, guide=min(number - 1, 1))
+                matches = match(canvas, stage, sigmas[0], strip, rows, guide=min(number - 1, 1), scratch=scratch)
                 middle = time.thread_time()
                 part = shrink(canvas, profile, sigmas, strip, rows, matches)
                 spent[f"matching {number}"] += middle - start
@@ -211,6 +213,7 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
             best = {**best, **{name: min(value, best.get(name, value)) for name, value in spent.items()}}
     rate = min(cpu_timed(5, peak, image[0, :2].ravel(), 10**6)[0] for _ in range(3)) / (10**6 * 80)
     pairs = min(cpu_timed(5, peak_pairs, np.arange(16, dtype=np.int32), 10**6)[0] for _ in range(3)) / (10**6 * 128)
+    bytes_ = min(cpu_timed(5, peak_bytes, np.arange(16, dtype=np.int32), 10**6)[0] for _ in range(3)) / (10**6 * 256)
     # Each reference row is compared with all displacements: eight products for each column and displacement.
     count = sum(min(19, y) + min(19, 504 - y) + 1 for y in reference_positions(512, 3, 0)) * 512 * WIDTH * 8
     for name, seconds in best.items():
@@ -219,8 +222,11 @@ def roofline(options: argparse.Namespace) -> dict[str, float]:
     print(f"two stages {1e3 * both:.0f} ms; peak {1e-9 / rate:.1f} billion multiply-adds a second on one core")
     print(f"products of one search: {count / 1e6:.0f} million, {1e3 * count * rate:.1f} ms at the peak of float32")
     print(f"in 16-bit integers: {1e-9 / pairs:.1f} billion a second at best, {1e3 * count * pairs:.1f} ms")
+    taken = "which the search takes here" if has_byte_products() else "which this CPU has no instruction for"
+    print(f"in bytes, {taken}: {1e-9 / bytes_:.1f} billion a second at best, {1e3 * count * bytes_:.1f} ms")
     peaks = {"multiply_adds_per_second": 1 / rate, "integer_multiply_adds_per_second": 1 / pairs}
-    return {**best, **peaks, "search_at_peak": count * pairs}
+    peaks["byte_multiply_adds_per_second"] = 1 / bytes_
+    return {**best, **peaks, "search_at_peak": count * (bytes_ if has_byte_products() else pairs)}
 
 
 @numba.njit(error_model="numpy")
@@ -243,6 +249,18 @@ def peak_pairs(values: Ints, repeats: int) -> int:
         c0, c1, c2 = c0 + multiply_pairs(c0, x), c1 + multiply_pairs(c1, x), c2 + multiply_pairs(c2, x)
         c3, c4, c5 = c3 + multiply_pairs(c3, x), c4 + multiply_pairs(c4, x), c5 + multiply_pairs(c5, x)
         c6, c7 = c6 + multiply_pairs(c6, x), c7 + multiply_pairs(c7, x)
+    return int(lane(c0 + c1 + c2 + c3 + c4 + c5 + c6 + c7, 0))
+
+
+@numba.njit(error_model="numpy")
+def peak_bytes(values: Ints, repeats: int) -> int:
+    """Do what `peak_pairs` does with 32 bytes."""
+    x = load_ints(values, 8)
+    c0 = c1 = c2 = c3 = c4 = c5 = c6 = c7 = load_ints(values, 0)
+    for _ in range(repeats):
+        c0, c1, c2 = multiply_bytes(c0, c0, x), multiply_bytes(c1, c1, x), multiply_bytes(c2, c2, x)
+        c3, c4, c5 = multiply_bytes(c3, c3, x), multiply_bytes(c4, c4, x), multiply_bytes(c5, c5, x)
+        c6, c7 = multiply_bytes(c6, c6, x), multiply_bytes(c7, c7, x)
     return int(lane(c0 + c1 + c2 + c3 + c4 + c5 + c6 + c7, 0))
 
 
