@@ -152,8 +152,8 @@ class Profile:
         What a restoration leaves to its denoiser is not white noise. After blur, sampling or gaps, blocks should count
         alike up to their rims: super-resolution gains 0.03 to 0.17 dB on crops of scikit-image's images. Among
         photons it is the other way round, and a denser final grid helps: reconstructions gain 0.12 dB or more. White
-        noise is removed worse by both. Its blocks may be compared coarsely, which changes its PSNR by 0.014 dB at most;
-        restorations, in which small changes add up, compare finely.
+        noise is removed worse by both. Its blocks may be compared coarsely, which costs photographs 0.014 dB at most
+        and on average nothing; restorations, in which small changes add up, compare finely.
         """
         match purpose:
             case "restoration":
