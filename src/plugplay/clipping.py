@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.arrays.checks import check_choice, check_interval
-from plugplay.models.description import darkest_of, possible_range_of
+from plugplay.models.description import brightest_of, darkest_of, possible_range_of
 from plugplay.tuning.background import has_background
 from plugplay.tuning.spectra import taps_of
 
@@ -62,7 +62,7 @@ def clip_of(
     if not scale.is_nominal:
         # If black and white come from the data, white is no limit: a star restored to a point is far above it.
         low, high = _darkest(unit, scale, problem, traits), math.inf
-    return max(low, darkest_of(problem.data_term)), high
+    return max(low, darkest_of(problem.data_term)), brightest_of(problem.data_term, high)
 
 
 def goes_beyond(clip: tuple[float, float] | None, unit: NDArray[Any], observed: BoolArray | None = None) -> bool:

@@ -276,7 +276,8 @@ class Plan:
             with scipy.fft.set_workers(self._workers):
                 found = doubts(self._watch, driver.state.image, x)
         doubtful = found and result.status in (Status.CONVERGED, Status.FINISHED, Status.MAX_ITERATIONS)
-        image = self._conversion.outside(description.levelled(self._data_term, x, result.image))
+        whole = description.finished(self._data_term, description.levelled(self._data_term, x, result.image))
+        image = self._conversion.outside(whole)
         status, told = Status.DOUBTFUL if doubtful else result.status, self.warnings + result.warnings + found
         return replace(result, image=image, status=status, parameters=self.parameters, warnings=told)
 

@@ -282,9 +282,15 @@ def numbers_of(y: FloatArray, scale: Scale) -> FloatArray:
 
 
 def noticed(
-    axes: Axes, scale: Scale, y: NDArray[Any], traits: Traits, data_term: DataTerm, problem: Posed, transfer: str
+    axes: Axes,
+    scale: Scale,
+    y: NDArray[Any],
+    traits: Traits,
+    data_term: DataTerm,
+    problem: Posed,
+    curve: str | None,
 ) -> tuple[str, ...]:
-    """Return warnings about axes, range, noise, odd values and the mask; `transfer` is the curve that was given."""
+    """Return warnings about axes, range, noise, odd values, the mask, and a transfer `curve` that was found."""
     observed = traits.observed
     notes = [] if observed is None else list(hardly_observed(observed))
     if axes.guessed:
@@ -292,10 +298,10 @@ def noticed(
             f"the last axis of y, whose shape is {axes.spread(y).shape}, was taken to be colour; pass channel_axis=-1 "
             "to confirm this, or spatial_ndim=3 if y is a volume"
         )
-    if scale.transfer != transfer:
+    if curve is not None:
         notes.append(
-            f"the noise is that of photons behind the {scale.transfer} curve, stronger where it is dark, and was "
-            f"removed from light, as transfer={scale.transfer!r} does; a number for noise switches that off"
+            f"the noise is that of photons behind the {curve} curve, stronger where it is dark, and was "
+            f"removed from light, as transfer={curve!r} does; a number for noise switches that off"
         )
     if possible_range_of(data_term) is not None:
         notes.append(
@@ -342,6 +348,7 @@ def described(
     model: Model,
     given: Mapping[str, object],
     tune: Literal["sure"] | None,
+    transfer: str,
 ) -> Parameters:
     """Return the parameters of the loop on the nominal scale; `given` are the user's values, by name."""
     scale = conversion.scale
@@ -356,7 +363,7 @@ def described(
         noise_uncertainty=None if problem.error is None else problem.error / scale.noise_gain,
         data_range=scale.nominal,
         working_range=scale.working,
-        transfer=scale.transfer,
+        transfer=transfer,
         clipped_noise=(problem.clipped.low, problem.clipped.high) if problem.clipped else None,
         equal_channels=conversion.axes.equal > 0,
         chosen=automatic[problem.noise is None :],

@@ -131,9 +131,9 @@ def prepare(
         whole=whole,
         joins_equal=joins_equal and comes_with_plugplay(denoiser),
     )
-    shared, scale, unit = scale is not None, view.conversion.scale, view.unit
-    threads, way = check_workers(workers), get_iteration(iteration)
-    problem = posing.posed(unit, view.model, view.traits, view.noise, scale, squares=squares, noise_floor=noise_floor)
+    shared, threads, way = scale is not None, check_workers(workers), get_iteration(iteration)
+    view, problem = _posed(view, transfer, squares=squares, noise_floor=noise_floor)
+    scale, unit = view.conversion.scale, view.unit
     problem = with_planes(problem, unit, view.traits, scale, denoiser, whole=not shared)
     means_by = None if squares else denoiser
     unit, problem = posing.unclipped(unit, view.model, view.traits, problem, scale, means_by, threads)
@@ -142,8 +142,9 @@ def prepare(
     # What a run is watched for are signs of a convolution that is inverted with too low a noise level.
     watched = lam is None and tune is None and start is None and not single and view.traits.spectrum is not None
     found = watching.suspicion(
-        unit, view.model, view.traits, problem, noise, scale, reshape=reshaping is None, watched=watched
-    )
+        unit, view.model, view.traits, problem, noise, scale, reshape=reshaping is None, watched=watched,
+        encoding=view.encoding,
+    )  # fmt: skip
     if found.model is not view.model:
         problem = replace(problem, data_term=found.model.data_term(unit))
     model, traits, data_term = found.model, found.traits, problem.data_term
@@ -177,10 +178,13 @@ def prepare(
     choice = choose(case, lam=None if lam is None else check_number(lam, "lam", above=0) * squared)
     loop = loop_of(method, choice, bounds, way.name, schedule, tol)
     given = {"noise": noise, "lam": lam, "schedule": schedule, "tol": tol, "max_iter": max_iter}
-    notes = posing.noticed(view.conversion.axes, scale, view.observed, traits, data_term, problem, transfer)
+    curve = view.encoding or scale.transfer
+    notes = posing.noticed(
+        view.conversion.axes, scale, view.observed, traits, data_term, problem, curve if curve != transfer else None
+    )
     plan = Plan(
         parameters=posing.described(
-            loop, problem, view.conversion, squared=squared, model=model, given=given, tune=tune
+            loop, problem, view.conversion, squared=squared, model=model, given=given, tune=tune, transfer=curve
         ),
         warnings=(*notes, *view.notes, *found.reasons),
         reshaping=reshaping or found.reshaping,
@@ -193,7 +197,7 @@ def prepare(
         _workers=threads,
         _residual=step_residual(plain=kind.large and not kind.white, noise=problem.level),
         _search=None if tune is None else search_for(tune, lam, model, unit, case, problem.noise, rng),
-        _watch=watching.watch_for(data_term, traits, unit, problem, scale),
+        _watch=watching.watch_for(data_term, traits, unit, problem, scale, in_light=view.encoding is not None),
         _case=case if watched else None,
         _coarse=coarse,
         _reruns=watching.reruns(noise, exact=exact_noise),
@@ -225,6 +229,8 @@ class _View:
     notes : tuple of str
         Which pixels do not follow the model, such as bars, stamps and hot pixels, and whether the given noise is far
         below that of the data, in words.
+    encoding : str, optional
+        The transfer curve of the values, if they are restored as they are by a model that knows it.
     """
 
     model: Model
@@ -234,6 +240,39 @@ class _View:
     unit: NDArray[Any]
     noise: float | PoissonGaussian | ColouredNoise | str | None
     notes: tuple[str, ...] = ()
+    encoding: str | None = None
+
+    def encoded(self, curve: str) -> _View | None:
+        """Return the view of encoded values instead of light; None if the model has no such form."""
+        uniform = self.noise is None or isinstance(self.noise, str | int | float)
+        if curve == "linear" or not uniform or self.traits.observes != "intensities":
+            return None
+        model, scale = description.encoded(self.model, curve), self.conversion.scale
+        if model is None:
+            return None
+        left, unit = self.conversion.left, posing.numbers_of(self.unit, scale)
+        conversion = replace(self.conversion, scale=scale.of_values(), left=None if left is None else (left[0], unit))
+        return replace(self, model=model, conversion=conversion, unit=unit, encoding=curve)
+
+
+def _posed(view: _View, transfer: str, *, squares: bool, noise_floor: float) -> tuple[_View, Posed]:
+    """Bind the model to the data, and find the noise; blur that acts on light gets the noise of the stored values.
+
+    A blur so mild that a single denoising nearly suffices is inverted in light.
+    """
+    curve = view.conversion.scale.transfer
+    # Parts of a large image share a scale, which is that of its values if they are restored as they are.
+    encoded = None if squares else view.encoded(transfer if curve == "linear" else curve)
+
+    def bound(one: _View) -> Posed:
+        scale = one.conversion.scale
+        return posing.posed(one.unit, one.model, one.traits, one.noise, scale, squares=squares, noise_floor=noise_floor)
+
+    if encoded is not None:
+        problem = bound(encoded)
+        if not denoises_first(encoded.traits, problem.level):
+            return encoded, problem
+    return view, bound(view)
 
 
 def _viewed(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.ndimage import maximum_filter
 
 from plugplay.arrays.masks import fill_from_nearest, mask_for
+from plugplay.arrays.transfer import linearise, mean_slope
 from plugplay.denoisers.base import name_of
 from plugplay.denoisers.registry import comes_with_plugplay
-from plugplay.models.description import darkest_of, evened, possible_range_of
+from plugplay.models.description import brightest_of, darkest_of, evened, possible_range_of, saturated_of
 from plugplay.noise.estimation import NoiseEstimate, estimate_noise
 from plugplay.noise.finding import assumed_noise
 from plugplay.noise.growing import PoissonGaussian
@@ -59,8 +61,12 @@ def suspicion(
     *,
     reshape: bool,
     watched: bool,
+    encoding: str | None = None,
 ) -> Suspicion:
-    """Return other noise, or another kernel, if a run is `watched` and the data contradict those assumed."""
+    """Return other noise, or another kernel, if a run is `watched` and the data contradict those assumed.
+
+    The blur is looked at in light if the values are encoded with the curve `encoding`.
+    """
     # Noise that grows with the signal has no single level to compare with.
     if not watched or traits.observes != "intensities" or isinstance(problem.noise, PoissonGaussian):
         return Suspicion(model, traits)
@@ -70,7 +76,26 @@ def suspicion(
         estimate = estimate_noise(numbers, mask=traits.observed, spatial_ndim=traits.spatial_ndim)
         told = _contradicted(numbers, traits, estimate, problem.level, scale)
         hidden = estimate.zeroed * scale.slope
-    return suspect(y, model, traits, problem.level, told, reshape=reshape, hidden=hidden)
+    if encoding is None:
+        return suspect(y, model, traits, problem.level, told, reshape=reshape, hidden=hidden)
+    slope = mean_slope(y if traits.observed is None else y[traits.observed], encoding)
+    in_light = None if told is None else slope * told
+    seen = replace(traits, observed=_unsaturated(problem.data_term, traits))
+    found = suspect(
+        linearise(y, encoding), model, seen, slope * problem.level, in_light, reshape=reshape, hidden=slope * hidden
+    )
+    changed = replace(found.traits, observed=traits.observed)
+    return replace(found, traits=changed, noise=None if found.noise is None else found.noise / slope)
+
+
+def _unsaturated(data_term: DataTerm, traits: Traits) -> BoolArray | None:
+    """Return where pixels were observed and have not saturated; None if that is everywhere."""
+    full = saturated_of(data_term)
+    if full is None:
+        return traits.observed
+    spread = (3,) * traits.spatial_ndim + (1,) * (full.ndim - traits.spatial_ndim)  # compression changes neighbours
+    left = ~np.asarray(maximum_filter(full, size=spread), np.bool_)
+    return left if traits.observed is None else left & traits.observed
 
 
 def understated(y: FloatArray, traits: Traits, noise: object, scale: Scale) -> tuple[str, ...]:
@@ -130,7 +155,9 @@ def reruns(noise: object, *, exact: bool) -> int:
     return 0 if exact else MAX_RERUNS
 
 
-def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Posed, scale: Scale) -> Watch | None:
+def watch_for(
+    data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Posed, scale: Scale, *, in_light: bool = False
+) -> Watch | None:
     """Return what the result will be checked against; None if f is not a distance from the data."""
     noise, described = problem.level, problem.noise
     if described is None:
@@ -141,7 +168,7 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
     projected = traits.observes == "projections"
     seen = Seen(0.0, 0.0, 0.0, y.size) if projected else Seen.of(y, traits.observed)
     # If the data term has a lower limit, clipping there enlarges the multiplier in sound runs as well.
-    bounded = scale.is_nominal and not math.isfinite(darkest_of(data_term))
+    bounded = scale.is_nominal and not math.isfinite(darkest_of(data_term)) and brightest_of(data_term, 1.0) <= 1
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
     uniform = not isinstance(described, PoissonGaussian)
@@ -162,6 +189,7 @@ def watch_for(data_term: DataTerm, traits: Traits, y: NDArray[Any], problem: Pos
         extreme=_extreme(y) if traits.decimation > 1 and noise < HARDLY_NOISY else 0.0,
         stars=possible_range_of(data_term) is not None,
         told_from_texture=problem.beside_texture,
+        in_light=in_light,
     )
 
 

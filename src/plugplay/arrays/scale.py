@@ -172,6 +172,10 @@ class Scale:
         black, white = first - MARGIN * width, last + MARGIN * width
         return cls(low, high, nominal.integer, -black / (white - black), 1 / (white - black))
 
+    def of_values(self) -> Scale:
+        """Return the scale whose working values are the encoded ones, not light."""
+        return replace(self, transfer="linear", slope=1.0)
+
     @property
     def nominal(self) -> tuple[float, float]:
         """The values that mean black and white."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_transfer", "encode", "gamma", "linearise", "mean_slope"]
+__all__ = ["check_transfer", "encode", "gamma", "linearise", "mean_slope", "slope_in_light"]
 
 # IEC 61966-2-1. The knee in linear light is where the straight line of the curve ends, which makes `encode` exactly
 # undo `linearise`; the usual 0.0031308 is the same number, rounded.
@@ -22,6 +22,7 @@ _KNEE, _SLOPE, _OFFSET, _EXPONENT = 0.04045, 12.92, 0.055, 2.4
 # More pixels do not change a mean; and half the distance over which a slope is measured: half a step of 8 bits.
 _MAX_SAMPLES = 1_000_000
 _DIFFERENCE = 0.5 / 255
+_DARK = 0.02
 
 
 def linearise(image: NDArray[Any], transfer: str) -> NDArray[Any]:
@@ -79,6 +80,25 @@ def mean_slope(image: NDArray[Any], transfer: str) -> float:
     low, high = np.maximum(values - _DIFFERENCE, 0), np.minimum(values + _DIFFERENCE, 1)
     slopes = (linearise(high, transfer) - linearise(low, transfer)) / (high - low)
     return float(np.sqrt(np.mean(np.square(slopes))))
+
+
+def slope_in_light(image: NDArray[Any], transfer: str) -> NDArray[Any]:
+    """Return how fast light grows with encoded values: the derivative of `linearise`.
+
+    It is not taken for less than at a fiftieth of white: below that, powers come close to zero, and noise hides images.
+
+    Examples
+    --------
+    >>> slope_in_light(np.array([0.0, 0.5, 1.0]), "gamma:2.0")
+    array([0.04, 1.  , 2.  ])
+    """
+    values = np.maximum(np.abs(np.asarray(image)), np.asarray(image).dtype.type(_DARK))
+    if transfer == "srgb":
+        steep = _EXPONENT / (1 + _OFFSET) * ((values + _OFFSET) / (1 + _OFFSET)) ** (_EXPONENT - 1)
+        return np.asarray(np.where(values <= _KNEE, values.dtype.type(1 / _SLOPE), steep))
+    exponent = _exponent(transfer)
+    slope: NDArray[Any] = exponent * values ** (exponent - 1)
+    return slope
 
 
 def check_transfer(transfer: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from plugplay.arrays.checks import BoolArray
+    from plugplay.models.encoded import EncodedDeblurring
     from plugplay.models.operators.reshaping import Reshaping
 
 __all__ = ["Deblurring"]
@@ -83,6 +84,12 @@ class Deblurring(BlurModel):
         if self.exact or self.kernel.ndim != 2:
             return None
         return Deblurring(reshaping.of(self.kernel), boundary=self.boundary, mask=self.mask, exact=True)
+
+    def encoded(self, transfer: str) -> EncodedDeblurring | None:
+        """Return the model of values that were encoded with a transfer curve after light was blurred; None in 3-D."""
+        from plugplay.models.encoded import EncodedDeblurring  # it is a Deblurring
+
+        return EncodedDeblurring.of(self, transfer) if self.kernel.ndim == 2 else None
 
     def _position(self) -> tuple[float, ...]:
         return (0.0,) * self.spatial_ndim

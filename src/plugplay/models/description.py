@@ -26,14 +26,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Traits",
+    "brightest_of",
     "check_model_protocol",
     "coarsened",
     "constant_gain_of",
     "darkest_of",
     "declared_lipschitz",
+    "encoded",
     "entered",
     "evened",
     "factor_of",
+    "finished",
     "has_adjoint",
     "knows_photons",
     "leading_axes_of",
@@ -51,6 +54,7 @@ __all__ = [
     "reshaped",
     "residual_of",
     "rule_traits",
+    "saturated_of",
     "simulated",
     "spatial_ndim_of",
     "stretched_term_of",
@@ -159,6 +163,12 @@ def levelled(data_term: DataTerm, x: FloatArray, image: FloatArray) -> FloatArra
     return image + image.dtype.type(missing_of(data_term, x))
 
 
+def finished(data_term: DataTerm, image: FloatArray) -> FloatArray:
+    """Return the restored image as the data term hands it out: without what can only be wrong, if it knows of that."""
+    own = getattr(data_term, "finished", None)
+    return image if own is None else own(image)
+
+
 def missing_of(data_term: DataTerm, x: FloatArray) -> float:
     """Return the constant that an image lacks, on the scale of the observation; 0 if the data term does not know it."""
     own = getattr(data_term, "missing", None)
@@ -180,6 +190,12 @@ def coarsened(model: Model, factor: int) -> Model | None:
     """Return the model for pixels that are `factor` times as wide; None if it cannot be made coarser."""
     own = getattr(model, "coarsened", None)
     return None if own is None else own(factor)
+
+
+def encoded(model: Model, transfer: str) -> Model | None:
+    """Return the model of the values that encode what this one observes of light; None if there is none."""
+    own = getattr(model, "encoded", None)
+    return None if own is None else own(transfer)
 
 
 def reshaped(model: Model, reshaping: Reshaping) -> Model | None:
@@ -254,6 +270,17 @@ def of_one_channel(model: Model, traits: Traits, y: NDArray[Any]) -> Model | Non
 def darkest_of(data_term: DataTerm) -> float:
     """Return the expected minimum of all pixels; minus infinity if the data term does not declare it."""
     return float(getattr(data_term, "darkest", -math.inf))
+
+
+def brightest_of(data_term: DataTerm, usual: float) -> float:
+    """Return the expected maximum of all pixels: that which the data term declares, else the usual one."""
+    return float(getattr(data_term, "brightest", usual))
+
+
+def saturated_of(data_term: DataTerm) -> NDArray[np.bool_] | None:
+    """Return which pixels of the observed frame have saturated; None if none has, or the data term does not care."""
+    full: NDArray[np.bool_] | None = getattr(data_term, "saturated", None)
+    return None if full is None else data_term.crop(full)  # type: ignore[arg-type,return-value]  # of any dtype
 
 
 def residual_of(data_term: DataTerm, x: FloatArray) -> FloatArray | None:

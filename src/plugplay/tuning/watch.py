@@ -157,6 +157,8 @@ class Watch:
     told_from_texture : bool
         Whether the noise was told from texture (`plugplay.tuning.beside_texture`). A small residual then only means
         that the denoiser keeps texture together with its noise.
+    in_light : bool
+        Whether the blur is known to have acted on light, and the data term knows the curve of the values.
     """
 
     data_term: DataTerm
@@ -175,6 +177,7 @@ class Watch:
     extreme: float = 0.0
     stars: bool = False
     told_from_texture: bool = False
+    in_light: bool = False
 
     def winds_up(self, history: History) -> bool:
         """Tell whether noise accumulates in the multiplier; also works in the middle of a run."""
@@ -198,7 +201,8 @@ class Watch:
         """
         assumed = max(self.noise, MIN_NOISE)
         left, there = self._residual(x), self._weak_noise(state.image, x)
-        curved = there.falls and self._is_linear and there.worst > MIN_CURVED_RESIDUAL * self.first_noise
+        may_be_curved = self._is_linear and not self.in_light
+        curved = there.falls and may_be_curved and there.worst > MIN_CURVED_RESIDUAL * self.first_noise
         misfit = curve_misfit(self.data_term, x, self.observed) if curved else 0.0
         reason = CURVED if curved else ""
         if self.winds_up(state.history):  # such a run is given up, so its residual tells nothing else

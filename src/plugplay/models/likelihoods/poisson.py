@@ -34,6 +34,7 @@ from plugplay.arrays.checks import FloatArray, check_same_shape
 from plugplay.arrays.records import Fingerprinted
 from plugplay.models.base import check_step
 from plugplay.models.likelihoods.masked import RELATIVE_RESIDUAL, MaskedTerm
+from plugplay.models.likelihoods.scoring import minimised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,10 +54,6 @@ BACKGROUND = (0.05, 0.2, 0.99)
 MAX_UNEVENNESS = 2.5
 MAX_DEPTH = 5.0
 MAX_BACKGROUND = 0.5
-# Fisher scoring ends when f + rho/2 ||x - v||² falls by less than this share, or after so many steps and halvings.
-_MIN_DECREASE = 1e-13
-_MAX_STEPS = 100
-_MAX_HALVINGS = 30
 # Below it the integrals are summed as series, which do not cancel.
 _SMALL = 1e-3
 
@@ -141,20 +138,7 @@ class PoissonTerm(Fingerprinted):
         def objective(x: FloatArray) -> float:
             return self.value(x) + rho / 2 * float(np.sum(np.square(x - wanted)))
 
-        x = wanted
-        best = objective(x)
-        for _ in range(_MAX_STEPS):
-            move = session.prox(wanted, rho, self._relative_variance(x)) - x
-            for _ in range(_MAX_HALVINGS):
-                reached = objective(x + move)
-                if reached <= best:
-                    break
-                move = move / 2
-            else:
-                break
-            x, fall, best = x + move, best - reached, reached
-            if fall <= _MIN_DECREASE * abs(best):
-                break
+        x = minimised(objective, lambda x: session.prox(wanted, rho, self._relative_variance(x)), wanted)
         return x.astype(v.dtype)
 
     def session(self, rtol: float = RELATIVE_RESIDUAL) -> PoissonTermSession:

@@ -44,6 +44,7 @@ from plugplay.models.likelihoods.masked import MaskedTerm
 from plugplay.models.likelihoods.masked_system import MaskedSystem
 from plugplay.models.likelihoods.poisson import PoissonTerm
 from plugplay.models.likelihoods.saturation import completed
+from plugplay.models.likelihoods.scoring import minimised
 from plugplay.models.operators.interpolation import Enlarged
 from plugplay.models.solvers import Start, StepLog, conjugate_gradients, measured
 
@@ -69,8 +70,8 @@ MAX_RESIDUAL = 4.0
 # The highest value is where pixels saturate if at least so many have it, and no fewer than are less than a standard
 # deviation below: the brightest of a few counts are alike by chance.
 MIN_SATURATED = 4
-# Steps of Gauss and Newton until nothing changes, for a step on its own.
-_EXACT, _MAX_STEPS, _MAX_HALVINGS = 1e-12, 100, 40
+# A step on its own ends when f falls by less than this share.
+_EXACT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -184,23 +185,10 @@ class StretchedTerm(Fingerprinted):
         wanted = v.astype(np.float64) / LEVEL
         steps = StretchedSession(self, 1e-10, exact=True)
 
-        def objective(z: NDArray[np.float64]) -> float:
-            return self._value(z) + rho / 2 * float(np.sum(np.square(z - wanted)))
+        def objective(z: FloatArray) -> float:
+            return self._value(z.astype(np.float64, copy=False)) + rho / 2 * float(np.sum(np.square(z - wanted)))
 
-        z = wanted
-        best = objective(z)
-        for _ in range(_MAX_STEPS):
-            move = steps.towards(wanted, rho, z) - z
-            for _ in range(_MAX_HALVINGS):
-                reached = objective(z + move)
-                if reached <= best:
-                    break
-                move = move / 2
-            else:
-                break
-            z, fall, best = z + move, best - reached, reached
-            if fall <= _EXACT * abs(best):
-                break
+        z = minimised(objective, lambda z: steps.towards(wanted, rho, z), wanted, min_decrease=_EXACT)
         return (LEVEL * z).astype(v.dtype)
 
     def session(self, rtol: float = STEP_RESIDUAL) -> StretchedSession:
