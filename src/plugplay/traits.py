@@ -23,7 +23,7 @@ SETTLED_SIGMA = 0.12
 """Super-resolution of such data decides structure above this sigma; below, rho grows faster and BM3D is denser."""
 
 Observes = Literal["intensities", "counts", "complex", "projections"]
-Leaves = Literal["white", "coloured", "shot"]
+Leaves = Literal["white", "nearly white", "coloured", "shot"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,9 +53,9 @@ class Traits(Fingerprinted):
         c if G maps a constant image of 1 to a constant c; None if it does not.
     pointwise : bool
         Whether each sample depends on one pixel only, so that a transform of the values commutes with G.
-    leaves : {"white", "coloured", "shot"}
-        What the model's step leaves to the denoiser: white noise, noise whose colour comes from inverting G, or noise
-        that varies with the signal.
+    leaves : {"white", "nearly white", "coloured", "shot"}
+        What the model's step leaves to the denoiser: white noise, noise that is nearly white in all calls of a loop
+        (mild blur), noise whose colour comes from inverting G, or noise that varies with the signal.
     weight : float, optional
         The natural lambda: 1 if f is a complete negative log-likelihood. None if f is :math:`\tfrac12 \|Gx - y\|^2`,
         whose natural weight is the variance of the noise.
@@ -104,7 +104,7 @@ class Traits(Fingerprinted):
 
     def __post_init__(self) -> None:
         check_choice(self.observes, "traits.observes", ("intensities", "counts", "complex", "projections"))
-        check_choice(self.leaves, "traits.leaves", ("white", "coloured", "shot"))
+        check_choice(self.leaves, "traits.leaves", ("white", "nearly white", "coloured", "shot"))
         check_integer(self.spatial_ndim, "traits.spatial_ndim", minimum=2)
         check_number(self.unknowns_per_sample, "traits.unknowns_per_sample", above=0)
         check_number(self.decimation, "traits.decimation", minimum=1)

@@ -18,22 +18,29 @@ dB and 14 % fewer. Among counts a residual of 0.1 lost 3 % of the light.
 """
 
 
+MILD_RESIDUAL = 0.05
+"""The same behind a mild blur, where the first steps are rougher still (`plugplay.models.likelihoods.masked`)."""
+
 LITTLE_NOISE = 2 / 255
 """With less noise than this steps are as exact as elsewhere: a motorcycle behind camera shake, with noise of 0.5/255,
 gains 0.25 dB by it.
 """
 
 
-def step_residual(*, plain: bool, noise: float = 0.0) -> float:
+def step_residual(*, plain: bool, mild: bool = False, noise: float = 0.0) -> float:
     """Return the relative residual that the model's steps of a run need to reach.
 
     Parameters
     ----------
     plain : bool
-        Whether the run is a plain deblurring of a large image, behind a blur that is not mild. It does not matter
+        Whether the run is a plain deblurring of a large image. It does not matter
         whether its parameters were chosen or given, because tiles, which get those of the whole image, must give the
         same result.
+    mild : bool
+        Whether the blur is mild.
     noise : float
         Standard deviation of the noise.
     """
+    if plain and mild:
+        return MILD_RESIDUAL
     return BLUR_RESIDUAL if plain and noise >= LITTLE_NOISE else STEP_RESIDUAL

@@ -110,8 +110,10 @@ MIN_INSIDE, INSIDE_REACH = 0.25, 4
 
 # Behind a mild blur even weak detail is seen, and less of it may be lost.
 MILD_LAMBDA = 0.9
-# There the image is as exact as its data: a change of the size of their noise is not convergence.
-MILD_TOLERANCE_PER_NOISE = 0.75
+# If the observation decides nearly all frequencies, the image is as exact as its data: a change of the size of their
+# noise is not convergence. With less of them it is, and the last calls would only remove detail (18 blurs and levels).
+# The tolerance in units of the noise, and between which shares e it falls.
+MILD_TOLERANCES_PER_NOISE, NEARLY_ALL = (2.0, 0.75), (0.85, 0.95)
 
 # Plain deblurring, on the coarse grid and on the full one.
 COARSE_GAMMA, COARSE_LAMBDA = 2.5, 1.2
@@ -215,7 +217,8 @@ def _course_of(case: Case, noise: float, *, mild: bool) -> _Course:
         return _photon_course(case.traits.weight, case.traits)
     tol = TOLERANCE if case.grid == "only" else BLUR_TOLERANCE
     if mild:
-        tol = min(tol, MILD_TOLERANCE_PER_NOISE * noise)
+        share = _decided(case.traits, noise)
+        tol = min(tol, float(np.interp(share, NEARLY_ALL, MILD_TOLERANCES_PER_NOISE)) * noise)
     if case.iteration == "hqs":
         return _hqs_course(case, noise, tol)
     course = _Course(

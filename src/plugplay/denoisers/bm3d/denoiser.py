@@ -27,7 +27,12 @@ __all__ = ["BM3D"]
 MIN_THIRD_SIGMA = 1 / 255
 """The noise, for images on [0, 1], below which a third stage gains nothing and is left out."""
 
-_PURPOSES: dict[str, Purpose] = {"white": "denoising", "coloured": "restoration", "shot": "photons"}
+_PURPOSES: dict[str, Purpose] = {
+    "white": "denoising",
+    "nearly white": "denoising",
+    "coloured": "restoration",
+    "shot": "photons",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +80,8 @@ class BM3D:
     moves_after : int, optional
         The number of calls after which a session moves its reference blocks by a pixel and forms new groups. Default as
         above.
+    third_above : float, optional
+        The sigma above which such calls of a session have a third stage as well. Default as above.
     workers : int, optional
         Number of threads, by default all cores. Results are bit-identical for any number.
 
@@ -114,6 +121,7 @@ class BM3D:
     third_below: float | None = field(default=None, repr=False)
     local_below: float | None = field(default=None, repr=False)
     moves_after: int | None = field(default=None, repr=False)
+    third_above: float | None = field(default=None, repr=False)
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -122,7 +130,7 @@ class BM3D:
             raise ValueError(f"stages must be 2 or 3; got {self.stages!r}")
         if self.purpose is not None:
             check_choice(self.purpose, "purpose", get_args(Purpose))
-        for name in ("sparse_above", "third_below", "local_below"):
+        for name in ("sparse_above", "third_below", "local_below", "third_above"):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), name, minimum=0)
         if self.moves_after is not None:
@@ -174,6 +182,8 @@ class BM3D:
         spectrum = self.noise_spectrum
         if spectrum is None and self.stages != 3:
             spectrum = traits.noise_spectrum
+        if traits.leaves == "nearly white" and (self.stages or spectrum is not None):
+            traits = replace(traits, leaves="white")  # the rules for a loop are for stages that come and go
         third, loop = traits.leaves == "white" and spectrum is None, levels_for(traits)
         return replace(
             self,
@@ -185,6 +195,7 @@ class BM3D:
             third_below=self.third_below if self.third_below is not None or self.stages else loop.third_below,
             local_below=self.local_below if self.local_below is not None or self.stages else loop.local_below,
             moves_after=self.moves_after if self.moves_after is not None or self.stages else loop.moves_after,
+            third_above=self.third_above if self.third_above is not None or self.stages else loop.third_above,
             workers=workers if self.workers is None else self.workers,
         )
 
@@ -211,10 +222,11 @@ class BM3D:
         memory, found = self._memory(1), []
         decimated = self.sparse_above is not None and self.third_below is not None
         exact = decimated and self.moves_after is not None
+        mild = self.third_above is not None
         for sigma in sigmas:
             memory.groups_for(sigma, profile := self._profile(sigma, in_session=True, colour=colour))
             sparse, between = self._is_sparse(sigma), self._is_between(sigma)
-            grid = grid_of(decimated=decimated, exact=exact, sparse=sparse, between=between)
+            grid = grid_of(decimated=decimated, exact=exact, mild=mild, sparse=sparse, between=between)
             found.append(effort(Call(grid, memory.searches, self._has_third(sigma), profile.local), colour=colour))
         return found
 
@@ -290,10 +302,12 @@ class BM3D:
 
     @property
     def _spreads(self) -> Spreads:
-        return spreads_for(third=self.third_below is not None, moves=self.moves_after is not None)
+        third, moves = self.third_below is not None, self.moves_after is not None
+        return spreads_for(third=third, moves=moves, early_third=self.third_above is not None)
 
     def _has_third(self, sigma: float) -> bool:
-        return self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below
+        early = self.third_above is not None and sigma > self.third_above
+        return early or (self.third_below is not None and MIN_THIRD_SIGMA <= sigma <= self.third_below)
 
     def _profile(self, sigma: float, *, in_session: bool, colour: bool) -> Profile:
         """Return the settings of a call."""
@@ -309,6 +323,7 @@ class BM3D:
                 profile = profile.sparser(BETWEEN_SPREAD).thinner(THINNING)
             else:
                 profile = profile.sparser(spreads.early if self._is_sparse(sigma) else spreads.late)
+            profile = profile.midway() if spreads.midway else profile
         if third:
             principal = profile_for(self.profile, 3, purpose).principal
             if principal is not None and self.sparse_above is not None:

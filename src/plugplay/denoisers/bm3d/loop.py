@@ -72,6 +72,16 @@ blocks that move when groups are formed anyway gain 0.00 dB and lose 0.01 dB in 
 """
 
 
+MILD_THIRD, MILD_WITHOUT_THIRD = 3 / 255, 16 / 255
+"""Behind a mild blur, which leaves nearly white noise, calls between these sigmas have no third stage."""
+
+MILD_MOVES_AFTER = 2
+"""There all blocks are seven or eight pixels apart and move by a pixel after so many calls.
+
+FIGURES
+"""
+
+
 @dataclass(frozen=True)
 class Spreads:
     """How many pixels further apart the blocks of a session are than those of a plain call.
@@ -84,12 +94,15 @@ class Spreads:
         In the third stage.
     thinned : {"never", "early", "late"}
         When colour differences are filtered at one in `THINNING` blocks only, on a grid one pixel apart from the usual.
+    midway : bool
+        Whether the blocks of the second stage lie midway between those of the first.
     """
 
     early: int
     late: int
     principal: int = 0
     thinned: Literal["never", "early", "late"] = "never"
+    midway: bool = False
 
 
 BLURRED = Spreads(early=4, late=3)
@@ -109,8 +122,14 @@ DECIMATED_EXACT = Spreads(early=4, late=1, principal=2, thinned="late")
 """With hardly any noise in decimated data, where blocks move."""
 
 
-def spreads_for(*, third: bool, moves: bool) -> Spreads:
+NEARLY_WHITE = Spreads(early=4, late=4, principal=3, midway=True)
+"""Behind a mild blur, where blocks move."""
+
+
+def spreads_for(*, third: bool, moves: bool, early_third: bool = False) -> Spreads:
     """Return how far apart blocks are in a session that has a third stage or none, and blocks that move or stay.
+
+    With `early_third`, calls with a large sigma have a third stage as well.
 
     Examples
     --------
@@ -119,6 +138,8 @@ def spreads_for(*, third: bool, moves: bool) -> Spreads:
     """
     if not third:
         return BLURRED
+    if early_third:
+        return NEARLY_WHITE
     return DECIMATED_EXACT if moves else DECIMATED
 
 
@@ -136,13 +157,15 @@ the paper's images fingerprint and barbara, which would no longer be above "Imag
 class Levels:
     """The sigmas above which blocks may be further apart, and below which a third and a fourth stage pay.
 
-    `moves_after` is the number of calls after which reference blocks move.
+    `moves_after` is the number of calls after which reference blocks move. Above `third_above` there is a third stage,
+    too.
     """
 
     sparse_above: float | None = None
     third_below: float | None = None
     local_below: float | None = None
     moves_after: int | None = None
+    third_above: float | None = None
 
 
 def levels_for(traits: Traits) -> Levels:
@@ -152,10 +175,12 @@ def levels_for(traits: Traits) -> Levels:
     --------
     >>> from plugplay.traits import Traits
     >>> levels_for(Traits(leaves="coloured", noise=0.02))
-    Levels(sparse_above=0.08, third_below=None, local_below=0.2, moves_after=None)
+    Levels(sparse_above=0.08, third_below=None, local_below=0.2, moves_after=None, third_above=None)
     """
-    local = LOCAL_WHITE_SIGMA if traits.leaves == "white" else LOCAL_SIGMA
+    local = LOCAL_WHITE_SIGMA if traits.leaves in ("white", "nearly white") else LOCAL_SIGMA
     local_below = local if traits.natural and traits.leaves != "shot" else None
+    if traits.leaves == "nearly white":
+        return Levels(0.0, MILD_THIRD, local_below, MILD_MOVES_AFTER, MILD_WITHOUT_THIRD)
     # Around pixels that were observed here and there, every block counts.
     if traits.leaves != "coloured" or traits.noise is None or traits.unknowns_per_sample > traits.decimation**2:
         return Levels(None, None, local_below)

@@ -122,6 +122,16 @@ class Profile:
         """
         return replace(self, pilot=self.pilot.spread(by), final=self.final.spread(by))
 
+    def midway(self) -> Profile:
+        """Return the profile with the blocks of the second stage midway between those of the first.
+
+        Examples
+        --------
+        >>> profile_for("normal", 2, "restoration").sparser(4).midway().final.offset
+        4
+        """
+        return replace(self, final=replace(self.final, offset=(self.pilot.offset + (self.final.step + 1) // 2)))
+
     def moved(self, by: int) -> Profile:
         """Return the profile with the grids of all stages moved.
 

@@ -96,6 +96,8 @@ class Net:
         """
         workers = workers if self.workers is None else self.workers
         pilot = self.pilot or BM3D()
+        if traits.leaves == "nearly white":
+            traits = replace(traits, leaves="white")  # it corrects all stages in every call
         # The network was trained on what BM3D leaves without filters that were learned, and does what they do.
         fitted = replace(pilot.prepared(traits, workers), local_below=pilot.local_below)
         return replace(self, pilot=fitted, workers=workers)
