@@ -33,7 +33,7 @@ from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.foreign import where_foreign
 from plugplay.tuning.hot_pixels import where_hot
 from plugplay.tuning.loop import loop_of
-from plugplay.tuning.mild_blur import denoises_first, leaves_nearly_white_noise
+from plugplay.tuning.mild_blur import denoises_first, is_mild_throughout, leaves_nearly_white_noise
 from plugplay.tuning.rehearsal import REHEARSED
 from plugplay.tuning.rules import choose, leaves_white_noise
 from plugplay.tuning.search import search_for
@@ -195,7 +195,7 @@ def prepare(
         _start=posing.first_guess(start, data_term, view.conversion),
         _reference=None if reference is None else posing.checked_reference(reference, data_term, view.conversion),
         _workers=threads,
-        _residual=step_residual(plain=kind.large, mild=kind.white, noise=problem.level),
+        _residual=step_residual(plain=kind.large and kind.sparse == kind.white, mild=kind.sparse, noise=problem.level),
         _search=None if tune is None else search_for(tune, lam, model, unit, case, problem.noise, rng),
         _watch=watching.watch_for(data_term, traits, unit, problem, scale, in_light=view.encoding is not None),
         _case=case if watched else None,
@@ -328,8 +328,8 @@ class _Kind:
 
     Attributes
     ----------
-    single : bool
-        There is nothing to invert: a single denoising.
+    sparse : bool
+        A blur so mild that blocks of BM3D may be far apart.
     stars : bool
         Stars on a dark sky, restored on a nonlinear stretch.
     denoises_first : bool
@@ -344,7 +344,7 @@ class _Kind:
         The noise, on the working scale, of deblurring an image whose noise grows with the signal.
     """
 
-    single: bool
+    sparse: bool
     stars: bool
     denoises_first: bool
     white: bool
@@ -364,7 +364,7 @@ def _kind_of(
     if isinstance(problem.noise, PoissonGaussian) and is_plain(traits, problem.data_term, problem.level):
         photons = None if traits.pointwise else problem.noise.moved(scale.gain, scale.offset)
     return _Kind(
-        single=single,
+        sparse=uniform and not single and not first and is_mild_throughout(traits, problem.level),
         stars=stars,
         denoises_first=first,
         white=single or first or (uniform and leaves_nearly_white_noise(traits, problem.level)),
@@ -376,10 +376,9 @@ def _kind_of(
 
 def _left_to_denoise(problem: Posed, traits: Traits, kind: _Kind) -> Traits:
     """Return what the denoiser needs to know about the noise that the model's step leaves."""
-    once = kind.single or kind.denoises_first
     return replace(
         traits,
-        leaves=("white" if once else "nearly white") if kind.white else traits.leaves,
+        leaves="nearly white" if kind.sparse else "white" if kind.white else traits.leaves,
         noise=problem.level,
         noise_spectrum=problem.spectrum,
         noise_planes=problem.planes,

@@ -19,7 +19,11 @@ dB and 14 % fewer. Among counts a residual of 0.1 lost 3 % of the light.
 
 
 MILD_RESIDUAL = 0.05
-"""The same behind a mild blur, where the first steps are rougher still (`plugplay.models.likelihoods.masked`)."""
+"""The same behind a mild blur, where the first steps are rougher still (`plugplay.models.likelihoods.masked`).
+
+With 0.04 throughout, the first steps take a third of all time of the model; if they are three times as rough as here,
+bricks behind camera shake lose 1.7 dB.
+"""
 
 LITTLE_NOISE = 2 / 255
 """With less noise than this steps are as exact as elsewhere: a motorcycle behind camera shake, with noise of 0.5/255,

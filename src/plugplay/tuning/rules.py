@@ -76,7 +76,7 @@ from plugplay.traits import NEARLY_EXACT, SETTLED_SIGMA
 from plugplay.tuning.case import Case, Choice
 from plugplay.tuning.first_sigma import first_sigma_share, how_fast
 from plugplay.tuning.length import SLACK, is_known, planned_iterations
-from plugplay.tuning.mild_blur import leaves_nearly_white_noise, rho_after_denoising
+from plugplay.tuning.mild_blur import is_mild_throughout, leaves_nearly_white_noise, rho_after_denoising
 from plugplay.tuning.transmission import transmission
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ MIN_INSIDE, INSIDE_REACH = 0.25, 4
 # Behind a mild blur even weak detail is seen, and less of it may be lost.
 MILD_LAMBDA = 0.9
 # If the observation decides nearly all frequencies, the image is as exact as its data: a change of the size of their
-# noise is not convergence. With less of them it is, and the last calls would only remove detail (18 blurs and levels).
-# The tolerance in units of the noise, and between which shares e it falls.
+# noise is not convergence. With less of them it is, and ending three calls earlier gains 0.06 dB (36 cases, -0.15 dB at
+# least). The tolerance in units of the noise, and between which shares e it falls.
 MILD_TOLERANCES_PER_NOISE, NEARLY_ALL = (2.0, 0.75), (0.85, 0.95)
 
 # Plain deblurring, on the coarse grid and on the full one.
@@ -217,7 +217,7 @@ def _course_of(case: Case, noise: float, *, mild: bool) -> _Course:
         return _photon_course(case.traits.weight, case.traits)
     tol = TOLERANCE if case.grid == "only" else BLUR_TOLERANCE
     if mild:
-        share = _decided(case.traits, noise)
+        share = _decided(case.traits, noise) if is_mild_throughout(case.traits, case.noise) else 1.0
         tol = min(tol, float(np.interp(share, NEARLY_ALL, MILD_TOLERANCES_PER_NOISE)) * noise)
     if case.iteration == "hqs":
         return _hqs_course(case, noise, tol)

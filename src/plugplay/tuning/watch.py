@@ -104,8 +104,9 @@ MAX_RINGING_LEFT = 0.85
 # smoothed.
 MAX_RINGING_NOISE = 5 / 255
 # Structure in flat places, in units of the noise that was assumed first, and of the one assumed now: 4.7 and 1.4 or
-# more in spoilt results, 0.4 and 0.3 or less in sound ones. True images have up to 0.6 of the first.
-MAX_FLAT_STRUCTURE, MAX_FLAT_STRUCTURE_NOW = 1.5, 0.5
+# more in spoilt results, 0.4 and 0.3 or less in sound ones. True images have up to 0.6 of the first. With noise of
+# rounding only, sound runs have up to 1.6 of the first (moon, camera shake) and 2.0 (camera, disk of 4 pixels).
+MAX_FLAT_STRUCTURE, MAX_FLAT_STRUCTURE_NOW = 2.2, 0.5
 MAX_DUAL_PER_MOVE, DUAL_PER_SATURATED = 2.0, 4.0
 # The multiplier is examined between these shares of the first sigma. Later, saturated places raise it in sound runs as
 # well.

@@ -257,8 +257,9 @@ def test_blocks_move_after_a_number_of_calls(calls):
         BM3D(sparse_above=0.08),
         BM3D(sparse_above=0.03, third_below=0.03, local_below=0.2),
         BM3D(sparse_above=0.12, third_below=0.12, local_below=0.2, moves_after=5),
+        BM3D(sparse_above=0.0, third_below=0.01, third_above=0.06, moves_after=4),
     ],
-    ids=["plain", "deblurring", "super-resolution", "nearly exact"],
+    ids=["plain", "deblurring", "super-resolution", "nearly exact", "mild blur"],
 )
 def test_efforts_know_when_a_session_searches(denoiser, monkeypatch):
     """Calls that take longer than those just before with the same stages are those that find no groups."""

@@ -78,7 +78,13 @@ MILD_THIRD, MILD_WITHOUT_THIRD = 3 / 255, 16 / 255
 MILD_MOVES_AFTER = 2
 """There all blocks are seven or eight pixels apart and move by a pixel after so many calls.
 
-FIGURES
+With fewer last calls (`plugplay.tuning.rules`) and rougher first steps of the model, this takes half of the time of
+blocks four pixels apart and a third stage in all calls. With hardly any noise (0 in 8 bits and 0.5/255; motion of 15
+pixels, camera shake, disk of 2.5), six images it was found on (camera, coffee, motorcycle, bridge, chelsea, brick;
+192 x 192 pixels) gain 0.05 dB on average, from -0.33 to +0.72; seven others 0.02 dB, from -0.20 to +0.35 (moon, rocket,
+retina, wine, seeding, astronaut, grass; a Gaussian of 0.7 pixels instead of the disk). In colour -0.01 dB (coffee,
+motorcycle, chelsea) and +0.08 dB (rocket, retina, wine, astronaut), -0.32 at least. Without moving, the six
+lose 0.09 dB; without the first third stages up to 0.9 dB (bridge, camera shake).
 """
 
 

@@ -28,9 +28,10 @@ __all__ = ["MaskedTerm"]
 RELATIVE_RESIDUAL = 1e-7
 # What conjugate gradients reach in single precision.
 SINGLE_RESIDUAL = 1e-4
-# Sessions that need no more than this begin with a step that is less exact still; the residual then falls at every step
-# by this factor: later ones mend what they leave. Deblurring 18 images with two kernels (motion of 15 pixels and noise of 3/255,
-# disk of 4 and 5/255), it saves a seventh of all iterations, and PSNR is 0.01 dB higher on average, -0.08 dB at least.
+# Sessions that need no more than this begin with a step that is less exact still; the residual then falls at every
+# step by this factor: later ones mend what they leave. Deblurring 18 images with two kernels (motion of 15 pixels and
+# noise of 3/255, disk of 4 and 5/255), it saves a seventh of all iterations, and PSNR is 0.01 dB higher on average,
+# -0.08 dB at least.
 ROUGH, EARLY, EARLY_DECAY = 0.05, 0.3, 0.8
 # Pixels, in all channels, up to which a session keeps an image that saves a sixth of the transforms.
 MAX_CARRIED = 1 << 24
