@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Spectrum = NDArray[np.complexfloating[Any, Any]]
     Scalar = np.floating[Any]
 
-__all__ = ["convolve", "correct", "correlate", "halved", "multiply"]
+__all__ = ["convolve", "correct", "correlate", "count_columns", "multiply"]
 
 
 @kernel
@@ -60,7 +60,8 @@ def correct(
 ) -> float:
     """Add Hᵀ of the filtered residual to the spectrum of v, and return the energy of the residual's spectrum."""
     one, energy = gram.dtype.type(1), 0.0
-    weights = halved(spectrum.shape[1], width, gram)
+    weights = np.empty(spectrum.shape[1], gram.dtype)
+    count_columns(width, weights)
     for r in range(first, stop):
         squares = gram.dtype.type(0)
         for c in range(spectrum.shape[1]):
@@ -74,10 +75,9 @@ def correct(
 
 
 @inline
-def halved(columns: int, width: int, like: FloatArray) -> FloatArray:
-    """Return how many columns of a whole spectrum each column of the half that is kept stands for, as reals `like`."""
-    weights = np.full(columns, like.dtype.type(2))
+def count_columns(width: int, weights: FloatArray) -> None:
+    """Write how many columns of a whole spectrum each column of the half that is kept stands for."""
+    weights[:] = 2
     weights[0] = 1
     if width % 2 == 0:
-        weights[columns - 1] = 1
-    return weights
+        weights[weights.size - 1] = 1

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plugplay.compiling import inline, kernel, summing_kernel
-from plugplay.models.operators.filtering import halved
+from plugplay.models.operators.filtering import count_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +96,8 @@ def correct(
     """Add Gᵀ of the filtered residual, times `scale`, to the spectrum of v; return the energy of that residual."""
     half = gram.shape[1]
     sums, filtered = np.empty((2, width), spectrum.dtype), np.empty((2, half), spectrum.dtype)
-    weights, energy = halved(half, width, gram), 0.0
+    weights, energy = np.empty(half, gram.dtype), 0.0
+    count_columns(width, weights)
     for pair in range(first, stop):
         for side in range(2):
             _sum_aliases(transfer, spectrum, aliases[pairs[pair, side]], factor * width, sums[side])
