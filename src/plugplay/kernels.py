@@ -159,7 +159,7 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     path : path
         Any file that `plugplay.io.read` reads, with one gray image or, for volumes, a stack of them in it; zero
         means no weight. An even background, as around a star or bead that was cut out of an image, is subtracted,
-        with a warning.
+        with a warning. The colours of a TIFF file that stores them one after another are slices, if they differ.
 
     Examples
     --------
@@ -176,10 +176,17 @@ def from_file(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     if image.stack_shape and image.pages.shape[0] == 1:
         pixels = pixels.reshape(image.pages.shape[1:])
     if image.colour and pixels.ndim == 3:
-        # A gray kernel saved as RGB; three different channels would be another blur for each colour.
-        if not (pixels == pixels[..., :1]).all():
-            raise ValueError(f"kernel {path}: its colour channels differ, but one gray kernel is needed")
-        pixels = pixels[..., 0]
+        # A gray kernel saved as RGB; three different channels would be another blur for each colour, but stored one
+        # after another they are the slices of a volume, which TIFF writers take for colours if there are three.
+        if (pixels == pixels[..., :1]).all():
+            pixels = pixels[..., 0]
+        elif image.metadata.planar:
+            pixels = np.moveaxis(pixels, -1, 0)
+        else:
+            raise ValueError(
+                f"kernel {path}: its colour channels differ, but one gray kernel is needed; if they are the slices of "
+                'a volume, write them as gray pages (with tifffile, photometric="minisblack")'
+            )
     if pixels.ndim not in (2, 3):
         raise ValueError(f"kernel {path}: one image is needed, or one volume, but it holds the shape {pixels.shape}")
     pixels, level = without_pedestal(pixels)

@@ -102,6 +102,77 @@ def test_volumes_with_a_psf_of_three_axes_keep_what_the_file_says(tmp_path, run)
         assert file.pages[0].description == "bead 7"
 
 
+def spots(seed):
+    """Return a small volume of blurred points."""
+    rng = np.random.default_rng(seed)
+    volume = np.zeros((5, 24, 20))
+    volume[rng.integers(0, 5, 12), rng.integers(3, 21, 12), rng.integers(3, 17, 12)] = 1.0
+    return (200 + 3000 * ndimage.gaussian_filter(volume, (0.7, 1.2, 1.2))).astype(np.uint16)
+
+
+@pytest.mark.parametrize("kind", ["ome", "imagej"])
+@pytest.mark.parametrize("axes", ["ZCYX", "CZYX", "TZCYX"])
+def test_each_channel_of_a_hyperstack_is_a_volume_whatever_the_order_of_its_axes(kind, axes, tmp_path, run):
+    """A channel comes out as it does from a file of its own."""
+    if kind == "imagej" and axes == "CZYX":
+        pytest.skip("ImageJ stores slices before channels")
+    order = [axes[-4:-2].index(axis) for axis in "ZC"]
+    times = 2 if "T" in axes else 1
+    volumes = np.stack([np.stack([spots(10 * time + channel) for channel in range(2)]) for time in range(times)])
+    stored = np.moveaxis(volumes, 2, 1 + order[0])[slice(None) if "T" in axes else 0]
+    name = tmp_path / ("stack.ome.tif" if kind == "ome" else "stack.tif")
+    tifffile.imwrite(name, stored, **{kind: True}, metadata={"axes": axes})
+    np.save(tmp_path / "psf.npy", pp.kernels.gaussian((3, 5, 5), sigma=(0.7, 1.2, 1.2)))
+    mask = np.ones(stored.shape, np.uint8)
+    mask[..., 4, 5] = 0
+    tifffile.imwrite(tmp_path / "mask.tif", 255 * mask)
+    words = ("-k", tmp_path / "psf.npy", "--denoiser", "tv", "--noise", "0.001", "--exact-kernel", "--max-iter", "3")
+    words = (*words, "--boundary", "reflect", "--exact-noise", "--depth", "float")
+    out, record, said = restored(run, "deblur", name, *words, "--mask", tmp_path / "mask.tif")
+    assert f"5 pages are restored as each of {2 * times} volumes" in said
+    assert record["shape"] == list(stored.shape)
+    image = tifffile.imread(out)
+    assert image.shape == stored.shape
+    tifffile.imwrite(tmp_path / "one.tif", volumes[-1, 1], metadata={"axes": "ZYX"})
+    tifffile.imwrite(tmp_path / "mask.tif", np.broadcast_to(255 * mask.reshape(-1, 24, 20)[:1], (5, 24, 20)))
+    alone, _, _ = restored(run, "deblur", tmp_path / "one.tif", *words, "--mask", tmp_path / "mask.tif")
+    slices = np.moveaxis(image.reshape(times, *image.shape[-4:]), 1 + order[0], 2)[-1, 1]
+    np.testing.assert_array_equal(slices, tifffile.imread(alone))
+
+
+def test_what_a_file_calls_channels_or_does_not_call_slices_is_told(tmp_path, run):
+    np.save(tmp_path / "psf.npy", pp.kernels.gaussian((3, 5, 5), sigma=(0.7, 1.2, 1.2)))
+    words = ("-k", "psf.npy", "--denoiser", "tv", "--max-iter", "2", "--strict", "--overwrite")
+    tifffile.imwrite(tmp_path / "a.tif", spots(0), imagej=True, metadata={"axes": "CYX"})
+    done = run("deblur", "a.tif", "-o", "b.tif", *words, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "the file calls its 5 pages channels" in done.stderr
+    both = np.stack([spots(0), spots(1)])
+    tifffile.imwrite(tmp_path / "a.tif", both, imagej=True, metadata={"axes": "TCYX"})
+    done = run("deblur", "a.tif", "-o", "b.tif", *words, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "no axis of the file is called Z: its axes are TCYX" in done.stderr
+    tifffile.imwrite(tmp_path / "a.tif", spots(0)[:3], photometric="rgb", planarconfig="separate")
+    done = run("deblur", "a.tif", "-o", "b.tif", *words, cwd=tmp_path)
+    assert done.returncode == 1
+    assert 'photometric="minisblack"' in done.stderr
+
+
+def test_a_psf_of_three_slices_may_be_stored_as_colours(tmp_path):
+    """As tifffile stores an array of three images unless it is told that they are gray."""
+    psf = pp.kernels.gaussian((3, 5, 7), sigma=(0.7, 1.0, 1.2)).astype(np.float32)
+    tifffile.imwrite(tmp_path / "slices.tif", psf, photometric="minisblack")
+    tifffile.imwrite(tmp_path / "colours.tif", psf, photometric="rgb", planarconfig="separate")
+    expected = pp.kernels.from_file(tmp_path / "slices.tif")
+    np.testing.assert_array_equal(pp.kernels.from_file(tmp_path / "colours.tif"), expected)
+    alike = np.stack([psf[1]] * 3)
+    tifffile.imwrite(tmp_path / "gray.tif", alike, photometric="rgb", planarconfig="separate")
+    assert pp.kernels.from_file(tmp_path / "gray.tif").ndim == 2
+    tifffile.imwrite(tmp_path / "mixed.tif", np.moveaxis(psf, 0, -1).copy(), photometric="rgb", planarconfig="contig")
+    with pytest.raises(ValueError, match="minisblack"):
+        pp.kernels.from_file(tmp_path / "mixed.tif")
+
+
 @pytest.mark.parametrize("odd", [65535, 0])
 def test_hot_pixels_and_numbers_for_missing_data_are_told_of(odd, tmp_path, run):
     """Which one cannot know from the file alone; with the mask that is advised, nothing is said."""

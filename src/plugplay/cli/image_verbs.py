@@ -91,9 +91,9 @@ class Deblur:
         source = _read(path, job, settings, self.mask, optical=self.optical)
         if self.taps.ndim == 2:
             return source
-        from plugplay.cli.volumes import VolumeSource
+        from plugplay.cli.volumes import volumes_of
 
-        return VolumeSource(source)
+        return volumes_of(source)
 
     def size(self, path: Path, settings: Settings) -> str:
         """Say how large the result is."""

@@ -15,29 +15,34 @@ if TYPE_CHECKING:
     from plugplay.cli.sources import ImageSource, Page
     from plugplay.io import ImageFile
 
-__all__ = ["VolumeSource"]
+__all__ = ["VolumeSource", "volumes_of"]
+
+# What TIFF files call the axes of a stack that are certainly not depth.
+_OTHERS = {"C": "channels", "T": "times"}
 
 
 @dataclass(frozen=True, eq=False)
 class VolumeSource:
-    """An image file whose pages are slices: the last axis before height and width is depth.
+    """An image file whose pages are slices.
 
     Attributes
     ----------
     inner : ImageSource
-        The same file, page by page.
+        The same file, page by page; the last axis before height and width is depth.
+    depth_axis : int
+        Where the file has it.
+    doubts : tuple of str
+        What is questionable about what was read.
     """
 
     inner: ImageSource
-
-    def __post_init__(self) -> None:
-        if self.depth < 2:
-            raise ValueError("the kernel has three axes, but the file is not a stack: a kernel with two axes is needed")
+    depth_axis: int
+    doubts: tuple[str, ...]
 
     @property
     def depth(self) -> int:
         """How many slices a volume has."""
-        return int(self.inner.image.stack_shape[-1]) if self.inner.image.stack_shape else 1
+        return int(self.inner.image.stack_shape[-1])
 
     @property
     def count(self) -> int:
@@ -45,14 +50,10 @@ class VolumeSource:
         return self.inner.count // self.depth
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What is questionable about what was read."""
-        return self.inner.doubts
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about what was read."""
-        return (*self.inner.notes, f"the kernel has three axes: {self.depth} pages are restored as a volume")
+        volumes = "a volume" if self.count == 1 else f"each of {self.count} volumes"
+        return (*self.inner.notes, f"the kernel has three axes: {self.depth} pages are restored as {volumes}")
 
     @property
     def pixels(self) -> int:
@@ -82,7 +83,69 @@ class VolumeSource:
         self, images: Iterable[FloatArray], *, dtype: str | None = None, holds_floats: bool = False
     ) -> ImageFile:
         """Return the file with restored pages."""
-        return self.inner.restored(_slices(images), dtype=dtype, holds_floats=holds_floats)
+        image = self.inner.restored(_slices(images), dtype=dtype, holds_floats=holds_floats)
+        return _with_axis(image, len(image.stack_shape) - 1, self.depth_axis)
+
+
+def volumes_of(source: ImageSource) -> VolumeSource:
+    """Return a source whose pages are slices of volumes.
+
+    The slices are along the axis that the file calls Z; if it names none so, along the last axis that it does not call
+    channels or times.
+    """
+    stack, letters = source.image.stack_shape, source.image.metadata.stack_axes
+    if source.image.metadata.planar and not stack:
+        raise ValueError(
+            "the kernel has three axes, but the file is stored as one image in colours: if they are slices, write them "
+            'as gray pages (with tifffile, photometric="minisblack")'
+        )
+    if not any(n > 1 for n in stack):
+        raise ValueError("the kernel has three axes, but the file is not a stack: a kernel with two axes is needed")
+    letters = letters if len(letters) == len(stack) else "?" * len(stack)
+    doubts = source.doubts
+    depth = letters.rfind("Z")
+    if depth < 0:
+        unnamed = [axis for axis, letter in enumerate(letters) if letter not in _OTHERS and stack[axis] > 1]
+        long = [axis for axis, n in enumerate(stack) if n > 1]
+        if not unnamed and len(long) > 1:
+            raise ValueError(
+                f"the kernel has three axes, but no axis of the file is called Z: its axes are {letters}YX, of the "
+                f"shape {(*stack, *source.image.pages.shape[1:3])}"
+            )
+        depth = (unnamed or long)[-1]
+        if not unnamed:
+            doubts = (
+                *doubts,
+                f"the file calls its {stack[depth]} pages {_OTHERS[letters[depth]]}, but the kernel has three axes: "
+                "they were taken for the slices of a volume",
+            )
+    elif stack[depth] < 2:
+        raise ValueError(f"the kernel has three axes, but the file has only one slice: its axes are {letters}YX")
+    return VolumeSource(_depth_last(source, depth), depth, doubts)
+
+
+def _depth_last(source: ImageSource, depth: int) -> ImageSource:
+    """Return the source with another order of pages, its masks and its reference alike."""
+    stack = source.image.stack_shape
+    if depth == len(stack) - 1:
+        return source
+    masks, reference = source.masks, source.reference
+    if masks is not None and len(masks) > 1:
+        apart = masks.reshape(*stack, *masks.shape[1:])
+        masks = np.moveaxis(apart, depth, len(stack) - 1).reshape(masks.shape)
+    if reference is not None and reference.pages.shape[0] > 1:
+        apart = reference.pages.reshape(*stack, *reference.pages.shape[1:])
+        reference = _with_axis(replace(reference, pixels=apart, alpha=None), depth, len(stack) - 1)
+    return replace(source, image=_with_axis(source.image, depth, len(stack) - 1), masks=masks, reference=reference)
+
+
+def _with_axis(image: ImageFile, axis: int, place: int) -> ImageFile:
+    """Return an image file with an axis of its stack in another place."""
+    if axis == place:
+        return image
+    pixels = np.ascontiguousarray(np.moveaxis(image.pixels, axis, place))
+    alpha = None if image.alpha is None else np.ascontiguousarray(np.moveaxis(image.alpha, axis, place))
+    return replace(image, pixels=pixels, alpha=alpha)
 
 
 def _slices(volumes: Iterable[FloatArray]) -> Iterator[FloatArray]:

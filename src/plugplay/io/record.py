@@ -78,6 +78,11 @@ class Metadata:
         was rounded to a multiple of its step, on the scale of 0 to 255.
     lossy_webp : bool
         Whether it is a WebP file whose pixels are not quite those that were saved.
+    stack_axes : str
+        What a TIFF file calls the axes before height and width, a letter for each: Z for slices, C for channels, T for
+        times; others say nothing. Empty if the file does not tell.
+    planar : bool
+        Whether the channels of a TIFF file are stored one after another, as three slices may be by mistake.
     """
 
     icc: bytes | None = None
@@ -91,6 +96,8 @@ class Metadata:
     compression: str | None = None
     quantisation: tuple[tuple[int, ...], ...] = ()
     lossy_webp: bool = False
+    stack_axes: str = ""
+    planar: bool = False
 
     @property
     def is_lossy(self) -> bool:

@@ -6,6 +6,7 @@ import json
 import logging
 import struct
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,7 @@ _LOSSLESS = {
     "LZMA": "lzma",
 }
 _JPEG = ("JPEG", "OJPEG", "JPEG_LOSSY", "ALT_JPEG")
+_SEPARATE = 2
 _UNITS = {1: "none", 2: "inch", 3: "cm"}
 # Sorting pages of so many different sizes takes tifffile minutes, and nobody restores them as one file.
 MAX_SIZES = 64
@@ -70,7 +72,11 @@ def read(path: Path, limit: int | None) -> ImageFile:
         pixels, colour, alpha = _arranged(series.asarray(), series.axes, page)
         if colours == "MINISWHITE" and pixels.dtype.kind in "bu":
             pixels = ~pixels  # stored as a negative
-        metadata = _metadata(page)
+        metadata = replace(
+            _metadata(page),
+            stack_axes="".join(axis for axis in series.axes if axis not in "YXS"),
+            planar=colour and alpha is None and page.planarconfig == _SEPARATE,
+        )
         measured = file.is_ome or file.is_imagej
     orientation = int(page.tags.valueof(_ORIENTATION, 1))
     if orientation != 1:
