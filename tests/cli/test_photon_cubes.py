@@ -99,6 +99,44 @@ def test_wrong_layouts_are_questioned(stored, options, question, light, tmp_path
         assert done.returncode == 3
 
 
+@pytest.mark.parametrize(
+    ("stored", "options", "question"),
+    [
+        (lambda bits: bits, (), None),
+        (lambda bits: np.moveaxis(bits, 0, -1), (), "is it --time-axis 2"),
+        (lambda bits: np.moveaxis(bits, 0, 1), (), "is it --time-axis 1"),
+        (lambda bits: np.moveaxis(bits, 0, -1), ("--time-axis", 2), None),
+        (lambda bits: np.packbits(np.moveaxis(bits, 0, -1), axis=2), ("--packed-axis", 2), "is it --time-axis 2"),
+        (lambda bits: np.packbits(bits, axis=2), ("--packed-axis", 1), "is it another --packed-axis"),
+        (lambda bits: np.packbits(bits, axis=1), ("--packed-axis", 2), "is it another --packed-axis"),
+        (lambda bits: np.packbits(bits, axis=1), ("--packed-axis", 1), None),
+    ],
+)
+def test_frames_along_another_axis_are_questioned(stored, options, question, camera, tmp_path, run):
+    """A few dim frames of four jots to a pixel, whose jots tell little about their neighbours one by one."""
+    scene = np.kron(camera[:96, :96], np.ones((4, 4)))
+    bits = np.random.default_rng(0).random((16, *scene.shape)) < 1 - np.exp(-2.0 / 16 * scene)
+    np.save(tmp_path / "cube.npy", stored(bits.astype(np.uint8)))
+    done = run(
+        "photon",
+        tmp_path / "cube.npy",
+        "-K",
+        4,
+        "-o",
+        tmp_path / "out.npy",
+        "--denoiser",
+        "gaussian",
+        "--strict",
+        *options,
+    )
+    if question is None:
+        assert done.returncode == 0, done.stderr
+        assert "seem" not in done.stderr
+    else:
+        assert question in done.stderr
+        assert done.returncode == 3
+
+
 def test_packed_bytes_are_not_taken_for_counts(light, tmp_path, run):
     np.save(tmp_path / "cube.npy", np.packbits(cube_of(light, frames=40), axis=2))
     done = run("photon", tmp_path / "cube.npy", "-o", tmp_path / "out.npy")

@@ -11,10 +11,11 @@ import numpy as np
 from plugplay.arrays.checks import check_integer
 from plugplay.io.errors import ImageFileError
 from plugplay.io.limits import check_size
+from plugplay.io.photon_frames import structure, summed
 from plugplay.io.photon_layout import questions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +32,11 @@ EXPOSURES_PER_COUNT, MIN_EXPOSURES_PER_COUNT, MAX_EXPOSURES = 64, 8, 4_000_000
 # Counts of photons vary as much as their mean is, and bytes of packed bits much more.
 MAX_DISPERSION = 4.0
 MAX_COUNT = 65535
+# So many slices along the first axis are looked at again where the frames may be along another axis.
+MAX_SLICES = 128
+# The structure, in standard errors, of what is no image at most, and of what certainly is one; and by how much nearer
+# to squares other frames must be. A scene that moves through the whole frame while it is exposed may look like none.
+MAX_STRUCTURE, MIN_STRUCTURE, MUCH_LONGER = 4.0, 8.0, 4.0
 
 _POPCOUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 
@@ -112,6 +118,8 @@ def count_jots(
         doubts = questions(ones, used, packed - (time is not None and time < packed), bit_order)
     elif packed is not None:
         doubts = _time_questions(cube, time)
+    if time is not None and not doubts:
+        doubts = _frame_questions(cube, ones, time, packed, bit_order, used if highest <= 1 else None)
     return JotCounts(ones, used, _exposures(highest, max_count, used), tuple(doubts))
 
 
@@ -220,3 +228,32 @@ def _time_questions(cube: Cube, time: int | None) -> list[str]:
     if found > (1 + max(0.1, 6 * chance)) * expected > 0:
         return ["the eight bits of a byte see different light: is it an axis of the frame that is packed?"]
     return []
+
+
+def _frame_questions(
+    cube: Cube,
+    ones: NDArray[np.int64],
+    time: int,
+    packed: int | None,
+    bit_order: Literal["big", "little"],
+    trials: int | None,
+) -> list[str]:
+    """Tell whether another axis is that of the frames; `trials` is their number, unless they hold counts."""
+    if structure(ones, trials) > MAX_STRUCTURE:
+        return []
+    shape = [8 * n if axis == packed else n for axis, n in enumerate(cube.shape)]
+    for axis in (axis for axis in range(3) if axis != time):
+        sides = [n for place, n in enumerate(shape) if place != axis]
+        if _elongation(ones.shape) < MUCH_LONGER * _elongation(sides):
+            continue
+        every = max(1, cube.shape[0] // MAX_SLICES)
+        slices = (np.asarray(cube[start : start + 1]) for start in range(0, cube.shape[0], every))
+        blocks = (_numbers(block) if packed is None else _unpacked(block, packed, bit_order) for block in slices)
+        sums, count = summed(blocks, axis)
+        if structure(sums, None if trials is None else count) > MIN_STRUCTURE:
+            return [f"the frames seem to be along another axis: is it time_axis {axis}?"]
+    return []
+
+
+def _elongation(sides: Sequence[int]) -> float:
+    return max(sides) / min(sides)
