@@ -129,7 +129,7 @@ def test_each_channel_of_a_hyperstack_is_a_volume_whatever_the_order_of_its_axes
     words = ("-k", tmp_path / "psf.npy", "--denoiser", "tv", "--noise", "0.001", "--exact-kernel", "--max-iter", "3")
     words = (*words, "--boundary", "reflect", "--exact-noise", "--depth", "float")
     out, record, said = restored(run, "deblur", name, *words, "--mask", tmp_path / "mask.tif")
-    assert f"5 pages are restored as each of {2 * times} volumes" in said
+    assert f"{10 * times} pages are restored as {2 * times} volumes of 5 slices" in said
     assert record["shape"] == list(stored.shape)
     image = tifffile.imread(out)
     assert image.shape == stored.shape

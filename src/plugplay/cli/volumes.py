@@ -52,8 +52,8 @@ class VolumeSource:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about what was read."""
-        volumes = "a volume" if self.count == 1 else f"each of {self.count} volumes"
-        return (*self.inner.notes, f"the kernel has three axes: {self.depth} pages are restored as {volumes}")
+        volumes = "a volume" if self.count == 1 else f"{self.count} volumes of {self.depth} slices"
+        return (*self.inner.notes, f"the kernel has three axes: {self.inner.count} pages are restored as {volumes}")
 
     @property
     def pixels(self) -> int:
