@@ -251,3 +251,19 @@ def test_bytes_that_are_frames_of_one_jot_are_noticed():
     assert "another axis" in questions(staircase, 500, 1, "big")[0]
     smooth = rng.binomial(500, chance)
     assert questions(smooth, 500, 1, "big") == []
+
+
+@pytest.mark.parametrize(("white", "dtype"), [(255, np.uint8), (65535, np.uint16), (255.0, np.float32)])
+def test_black_and_white_stand_for_bits(white, dtype):
+    bits = (np.random.default_rng(0).random((300, 16, 24)) < 0.2).astype(dtype)
+    bits[:250] *= np.arange(250)[:, None, None] % 2  # frames without a one say nothing
+    bits[:248] = 0
+    expected = count_ones(bits, oversampling=2)
+    counts = count_ones(bits * dtype(white), oversampling=2)
+    np.testing.assert_array_equal(counts.ones, expected.ones)
+    np.testing.assert_array_equal(counts.trials, expected.trials)
+    assert counts.exposures == 1
+    mixed = bits * dtype(white)
+    mixed[:100] = 1
+    with pytest.raises(pp.io.ImageFileError, match="some of its values are 0 and"):
+        count_ones(mixed)

@@ -32,6 +32,8 @@ EXPOSURES_PER_COUNT, MIN_EXPOSURES_PER_COUNT, MAX_EXPOSURES = 64, 8, 4_000_000
 # Counts of photons vary as much as their mean is, and bytes of packed bits much more.
 MAX_DISPERSION = 4.0
 MAX_COUNT = 65535
+# What stands for a one where bits are stored as black and white.
+WHITE = (255, 65535)
 # So many slices along the first axis are looked at again where the frames may be along another axis.
 MAX_SLICES = 128
 # The structure, in standard errors, of what is no image at most, and of what certainly is one; and by how much nearer
@@ -95,12 +97,18 @@ def count_jots(
         raise ImageFileError(f"{used} frames are asked for{after}, but it has {there}")
     last = first + used
     ones = np.zeros([n for axis, n in enumerate(shape) if axis != time], np.int64)
-    highest, checked = 1, False
+    highest, checked, levels = 1, False, set[int]()
     for begin, block in _blocks(cube, packed, _stored(time, packed, first, last, cube.shape[0])):
         if time is not None and packed == time:
             jots: NDArray[Any] = _ones_in_bytes(block, time, begin if time == 0 else 0, first, last, bit_order)
         else:
-            jots = _numbers(block) if packed is None else _unpacked(block, packed, bit_order)
+            if packed is None:
+                jots, level = _numbers(block) if max_count is None else (_counts(block), 1)
+                levels |= {level} if jots.any() else set()
+                if len(levels) > 1:
+                    raise ImageFileError(f"some of its values are 0 and {max(levels)} only, and others are between")
+            else:
+                jots = _unpacked(block, packed, bit_order)
             if time not in (None, 0):
                 jots = _between(jots, first, last, time)
         if packed is None:
@@ -174,7 +182,16 @@ def _unpacked(block: NDArray[Any], packed: int, bit_order: Literal["big", "littl
     return separate.reshape(*block.shape[:packed], -1, *block.shape[packed + 1 :])
 
 
-def _numbers(block: NDArray[Any]) -> NDArray[np.uint16]:
+def _numbers(block: NDArray[Any]) -> tuple[NDArray[np.uint16], int]:
+    """Return bits or counts, and the number that stands for 1: images of bits are often stored as 0 and 255."""
+    numbers = _counts(block)
+    highest = int(numbers.max(initial=0))
+    if highest in WHITE and bool(((numbers == 0) | (numbers == highest)).all()):
+        return (numbers > 0).astype(np.uint16), highest
+    return numbers, 1
+
+
+def _counts(block: NDArray[Any]) -> NDArray[np.uint16]:
     """Return bits or counts, or refuse what are neither."""
     low, high = block.min(initial=0), block.max(initial=0)
     if block.dtype.kind == "f" and not np.isfinite(block).all():
@@ -248,7 +265,7 @@ def _frame_questions(
             continue
         every = max(1, cube.shape[0] // MAX_SLICES)
         slices = (np.asarray(cube[start : start + 1]) for start in range(0, cube.shape[0], every))
-        blocks = (_numbers(block) if packed is None else _unpacked(block, packed, bit_order) for block in slices)
+        blocks = (_numbers(block)[0] if packed is None else _unpacked(block, packed, bit_order) for block in slices)
         sums, count = summed(blocks, axis)
         if structure(sums, None if trials is None else count) > MIN_STRUCTURE:
             return [f"the frames seem to be along another axis: is it time_axis {axis}?"]
