@@ -175,6 +175,15 @@ def test_bad_denoisers_are_named(term, denoiser, error, message):
     assert message in str(caught.value)
 
 
+def test_a_denoiser_that_works_in_place_is_told_to_copy(term):
+    def in_place(image, sigma):
+        image *= 0.9
+        return image
+
+    with pytest.raises(ValueError, match="copy the input first"):
+        pp.pnp_admm(term, in_place, schedule=SCHEDULE, lam=1e-2)
+
+
 @pytest.mark.parametrize(
     ("raised", "seen"), [(RuntimeError, RuntimeError), (ValueError, ValueError), (KeyError, RuntimeError)]
 )

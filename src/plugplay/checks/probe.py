@@ -60,7 +60,7 @@ class Probe:
         try:
             output: NDArray[Any] = np.asarray(self._denoiser(given, sigma))
         except Exception as error:
-            hint = "; it seems to write into its input" if "read-only" in str(error) else ""
+            hint = "; it seems to write into its input: copy it first" if "read-only" in str(error) else ""
             message = " ".join(str(error).split())
             raise DenoiserFailedError(f"raised {type(error).__name__} {where}: {message}{hint}") from error
         if output.dtype.kind != "f":

@@ -265,7 +265,9 @@ class _CheckedDenoiser:
             raise
         except Exception as error:
             kind = type(error) if type(error) in (ValueError, TypeError) else RuntimeError
-            raise kind(f"{where} raised {type(error).__name__}: {error}") from error
+            # NumPy's words for an input that a denoiser works on in place.
+            hint = "; it seems to write into its input: copy the input first" if "read-only" in str(error) else ""
+            raise kind(f"{where} raised {type(error).__name__}: {error}{hint}") from error
         if output.dtype.kind != "f":
             raise TypeError(f"{where} returned an array of dtype {output.dtype}; floats are needed")
         if output.shape != noisy.shape:
