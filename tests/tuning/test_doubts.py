@@ -54,3 +54,14 @@ def test_noise_that_stands_for_a_wrong_kernel(told, noise, doubted):
     result = pp.deblur((255 * np.clip(y, 0, 1)).round().astype(np.uint8), told, noise=noise)
     assert any("times the noise that they show; the kernel may be wrong" in text for text in result.warnings) == doubted
     assert (result.status is pp.Status.DOUBTFUL) >= doubted
+
+
+@pytest.mark.parametrize(("transfer", "advised"), [("linear", "data_range"), ("srgb", "a larger noise")])
+def test_where_light_was_lost_a_range_is_advised_only_where_it_is_not_known(transfer, advised, camera):
+    """Black and white of a photograph are those of its file."""
+    camera_like = pp.models.Deblurring(pp.kernels.box(3), boundary="reflect")
+    y = (255 * np.clip(camera_like.simulate(camera[:48, :48], noise=0.01, rng=0), 0, 1)).round().astype(np.uint8)
+    result = pp.restore(y, camera_like, denoiser=lambda image, sigma: 0.6 * image, transfer=transfer, max_iter=5)
+    (told,) = (text for text in result.warnings if "of the light was lost" in text)
+    assert advised in told
+    assert ("data_range" in told) == (transfer == "linear")

@@ -153,10 +153,18 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
         lost -= missing_of(watch.data_term, x)
     if abs(lost) > MAX_FLUX_LOST * seen.flux + MAX_ERRORS * assumed / math.sqrt(max(seen.count, 1)):
         found.append(
-            f"{100 * abs(lost) / max(seen.flux, 1e-12):.0f} % of the light was {'lost' if lost > 0 else 'added'}; give "
-            "clip=None, or data_range=(black, white)"
+            f"{100 * abs(lost) / max(seen.flux, 1e-12):.0f} % of the light was {'lost' if lost > 0 else 'added'}; "
+            + _where_light_goes(watch)
         )
     return tuple(found)
+
+
+def _where_light_goes(watch: Watch) -> str:
+    """Return advice: black and white of a file that is encoded for the eye are known, so another range is none."""
+    scale = watch.scale
+    if scale is not None and scale.transfer != "linear" and scale.is_nominal:
+        return "check the kernel, or give a larger noise: dark places of a photograph hide much of it"
+    return "give clip=None, or data_range=(black, white)"
 
 
 def _raised(watch: Watch) -> float:
