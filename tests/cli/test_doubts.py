@@ -181,6 +181,14 @@ def test_one_summary_for_a_stack(run, folder, noisy):
     assert ", 3 pages, " in done.stdout
     # Pages of nearly empty files each have a range of their own; it is said once.
     assert sum("do not fill their range" in line for line in done.stderr.splitlines()) == 1
+    done = run(
+        "deblur", "stack.tif", "-o", "out.tif", "-k", "box:3", "--denoiser", "tv", "--json", "--overwrite", cwd=folder
+    )
+    record = json.loads(done.stdout)
+    (told,) = (text for text in record["warnings"] if "do not fill their range" in text)
+    lowest, highest = (edge(page["parameters"]["working_range"][1] for page in record["pages"]) for edge in (min, max))
+    assert f"{lowest:.6g}..{highest:.6g} as black to white (the lowest and highest of its pages)" in told
+    assert not any("fill" in text for page in record["pages"] for text in page["warnings"])
 
 
 # A denoiser that finds nothing worth keeping.
@@ -237,6 +245,9 @@ def test_every_sign_is_told_with_what_to_try(command, with_nothing, tmp_path, ca
     if words is not None:
         assert sum(words in text for text in record["warnings"]) == 1
         assert sum(words in line for line in done.stderr.splitlines()) == 1
+        # In the same words for the file and for its only page.
+        assert sum(words in text for text in record["pages"][0]["warnings"]) == 1
+        assert set(record["pages"][0]["warnings"]) <= set(record["warnings"])
 
 
 def test_counts_that_are_denoised_as_photons_are_looked_at_too(run, tmp_path):

@@ -185,3 +185,12 @@ def test_hot_pixels_and_numbers_for_missing_data_are_told_of(odd, tmp_path, run)
     words = ("deblur", "a.tif", "-o", "b.tif", "-k", "box:3", "--denoiser", "tv", "--max-iter", "3")
     assert "5 pixels are far from all others, which are about 100" in run(*words, cwd=tmp_path).stderr
     assert "far from" not in run(*words, "--mask", "mask.tif", cwd=tmp_path).stderr
+
+
+def test_floats_that_may_be_counts_are_told_the_option(tmp_path, run):
+    kernel = pp.kernels.gaussian(7, sigma=1.0)
+    y = camera(ndimage.convolve(cell(), kernel, mode="reflect"), 60).astype(np.float32)
+    tifffile.imwrite(tmp_path / "cells.tif", y)
+    _, record, said = restored(run, "deblur", tmp_path / "cells.tif", "-k", "gaussian:1,7", "--denoiser", "tv")
+    assert "if these are counts, --noise poisson restores" in said
+    assert any("--noise poisson restores" in text for text in record["pages"][0]["warnings"])

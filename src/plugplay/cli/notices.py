@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from plugplay.cli.jobs import Job
 from plugplay.cli.terminal import err
 
-__all__ = ["Notices", "one_line", "show_warning", "spelt_as_options"]
+__all__ = ["Notices", "kind_of", "one_line", "show_warning", "spanned", "spelt_as_options"]
 
 # Errors and warnings of the library name its parameters; on the command line they are options.
 _PARAMETER = re.compile(
     r"^(noise|strength|max_iter|tol|tune|iteration|data_range|linear|crop|weights|workers)(?= must|=)"
     r"|(?<![\w/.-])(packed_axis|bit_order|frame_shape|time_axis|max_count)(?![\w/.-])"
 )
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e[+-]?\d+)?|\d+(\.\d+)?(e[+-]?\d+)?")
 _PHRASES = {
     "exact_kernel=True, or --exact-kernel, keeps": "--exact-kernel keeps",
     "exact_noise=True, or --exact-noise, keeps": "--exact-noise keeps",
+    "noise=PoissonGaussian(), or --noise poisson, restores": "--noise poisson restores",
     "clip=None, or data_range=(black, white)": "--data-range BLACK,WHITE",
     "data_range=(black, white)": "--data-range BLACK,WHITE",
     "frame_shape=(height, width)": "--frame-shape H,W",
@@ -43,24 +46,24 @@ class Notices:
 
     def __init__(self, job: Job, *, silent: bool = False) -> None:
         self._job, self._silent = job, silent
-        self._texts: dict[str, str] = {}
+        self._alike: dict[str, list[str]] = {}
         self.doubtful = False
         self._caught = warnings.catch_warnings()
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The warnings so far."""
-        return tuple(self._texts.values())
+        """The warnings so far, those that differ in numbers only as one."""
+        return tuple(map(spanned, self._alike.values()))
 
     def add(self, text: str, *, doubtful: bool = False) -> None:
         """Show a notice; a doubtful result is not to be called good."""
         self.doubtful |= doubtful
         text = spelt_as_options(" ".join(text.split()))
-        kind = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", text)
-        if kind not in self._texts:
-            self._texts[kind] = text
-            if not self._silent:
-                show_warning(self._job, text)
+        alike = self._alike.setdefault(kind_of(text), [])
+        if not alike and not self._silent:
+            show_warning(self._job, text)
+        if text not in alike:
+            alike.append(text)
 
     def __enter__(self) -> Self:
         self._caught.__enter__()
@@ -75,6 +78,37 @@ class Notices:
 
     def _show(self, message: Warning | str, *_: object, **__: object) -> None:
         self.add(str(message))
+
+
+def kind_of(text: str) -> str:
+    """Return a text without its numbers.
+
+    Examples
+    --------
+    >>> kind_of("the denoiser sees -0.5 to 7e+03")
+    'the denoiser sees # to #'
+    """
+    return _NUMBER.sub("#", text)
+
+
+def spanned(texts: Sequence[str]) -> str:
+    """Return texts that differ in numbers only as one, with the lowest and the highest numbers.
+
+    Examples
+    --------
+    >>> spanned(["the denoiser sees 2 to 76.5", "the denoiser sees -3 to 76.5"])
+    'the denoiser sees -3..2 to 76.5 (the lowest and highest of its pages)'
+    """
+    if len(texts) == 1:
+        return texts[0]
+    rows = [[found[0] for found in _NUMBER.finditer(text)] for text in texts]
+    spans = (_span(column) for column in zip(*rows, strict=True))
+    return _NUMBER.sub(lambda _: next(spans), texts[0]) + " (the lowest and highest of its pages)"
+
+
+def _span(numbers: Sequence[str]) -> str:
+    low, high = min(numbers, key=float), max(numbers, key=float)
+    return low if low == high else f"{low}..{high}"
 
 
 def show_warning(job: Job, text: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plugplay.cli.jobs import Job
+from plugplay.cli.notices import spelt_as_options
 
 if TYPE_CHECKING:
     from plugplay.cli.sources import Page
@@ -117,7 +118,7 @@ def page_figures(page: Page, result: Result, *, verb: str) -> PageFigures:
         iterations=len(result.history),
         seconds=float(result.history.seconds.sum()),
         parameters=result.parameters.plain(),
-        warnings=result.warnings,
+        warnings=tuple(map(spelt_as_options, result.warnings)),
         doubtful=status in _BAD,
         quality=_quality(page, result),
     )

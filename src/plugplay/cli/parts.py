@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from plugplay.cli.jobs import Job, companion
-from plugplay.cli.notices import Notices, one_line
+from plugplay.cli.notices import Notices, one_line, spelt_as_options
 from plugplay.cli.outcomes import Outcome, PageFigures, failure, plain_status
 from plugplay.cli.part_progress import PartProgress
 from plugplay.models import Denoising
@@ -230,7 +230,7 @@ def _figures(tiles: list[TileReport], parameters: dict[str, Any], seconds: float
     texts: dict[str, list[str]] = {}
     for tile in tiles:
         for text in tile.warnings:
-            texts.setdefault(text, []).append(tile.name)
+            texts.setdefault(spelt_as_options(text), []).append(tile.name)
     told = tuple(
         text if len(names) == len(tiles) else f"{text} ({len(names)} of {len(tiles)} tiles, such as {names[0]})"
         for text, names in texts.items()

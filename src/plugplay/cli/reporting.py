@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from plugplay.arrays.records import plain
+from plugplay.cli.notices import kind_of
 from plugplay.cli.outcomes import failure
 from plugplay.cli.terminal import err, out
 
@@ -161,15 +162,20 @@ def _record(outcome: Outcome) -> dict[str, Any]:
         record["shape"] = list(outcome.shape)
         record["dtype"] = outcome.dtype
         record["data_range"] = list(outcome.data_range)
-        record["pages"] = [_page_record(page) for page in outcome.pages]
+        record["pages"] = [_page_record(page, _told_for_all(outcome.pages)) for page in outcome.pages]
     return record
 
 
-def _page_record(page: PageFigures) -> dict[str, Any]:
+def _told_for_all(pages: Sequence[PageFigures]) -> set[str]:
+    """Return the kinds of warnings that are said once for a stack, because they are about all of its pages."""
+    return set.intersection(*(set(map(kind_of, page.warnings)) for page in pages)) if len(pages) > 1 else set()
+
+
+def _page_record(page: PageFigures, told: set[str]) -> dict[str, Any]:
     measured = {key: value for key, value in page.quality.items() if key != "range"}
     return {
         "result": page.result,
-        "warnings": list(page.warnings),
+        "warnings": [text for text in page.warnings if kind_of(text) not in told],
         "iterations": page.iterations,
         "parameters": page.parameters,
         **plain(measured),

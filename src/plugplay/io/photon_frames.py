@@ -7,8 +7,8 @@ standard errors the sum of :math:`(m - e)^2 / (e (1 - e / n))` exceeds its degre
 
 If what should be a long frame has no structure, but the sums along one of its axes have, and are nearer to a square,
 that axis is the time. If no frame would be much nearer to a square, nothing is said: in little light a scene that moves
-through the whole frame looks like that as well. No cube of 648 that is read along the right axis is doubted, whether its
-scene stays the same, flickers or moves (``python benchmarks/photon_layouts.py``).
+through the whole frame looks like that as well. No cube of 648 that is read along the right axis is doubted, whether
+its scene stays the same, flickers or moves (``python benchmarks/photon_layouts.py``).
 """
 
 from __future__ import annotations

@@ -93,7 +93,8 @@ def grows_untold(y: FloatArray, model: Model, traits: Traits, scale: Scale) -> t
     if not grows_with_signal(y, mask=traits.observed, spatial_ndim=traits.spatial_ndim):
         return ()
     return (
-        "the noise grows with the signal: if these are counts, noise=PoissonGaussian() restores with that of photons",
+        "the noise grows with the signal: if these are counts, noise=PoissonGaussian(), or --noise poisson, restores "
+        "with that of photons",
     )
 
 
