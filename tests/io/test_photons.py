@@ -256,8 +256,7 @@ def test_bytes_that_are_frames_of_one_jot_are_noticed():
 @pytest.mark.parametrize(("white", "dtype"), [(255, np.uint8), (65535, np.uint16), (255.0, np.float32)])
 def test_black_and_white_stand_for_bits(white, dtype):
     bits = (np.random.default_rng(0).random((300, 16, 24)) < 0.2).astype(dtype)
-    bits[:250] *= np.arange(250)[:, None, None] % 2  # frames without a one say nothing
-    bits[:248] = 0
+    bits[:248] = 0  # frames without a one say nothing
     expected = count_ones(bits, oversampling=2)
     counts = count_ones(bits * dtype(white), oversampling=2)
     np.testing.assert_array_equal(counts.ones, expected.ones)

@@ -46,7 +46,7 @@ def structure(sums: NDArray[np.int64], trials: int | None) -> float:
     >>> light = np.outer(np.linspace(0.1, 0.3, 40), np.linspace(1, 2, 30))
     >>> structure(rng.binomial(50, light), 50) < 3
     True
-    >>> light[10:20, 5:15] *= 0.5
+    >>> light[10:20, 5:15] *= 0.25
     >>> structure(rng.binomial(50, light), 50) > 8
     True
     """
@@ -61,13 +61,13 @@ def _excess(sums: NDArray[np.int64], trials: int | None) -> float:
     rows, columns = sums.sum(axis=1, dtype=np.float64), sums.sum(axis=0, dtype=np.float64)
     sums = sums[rows > 0][:, columns > 0]
     rows, columns = rows[rows > 0], columns[columns > 0]
-    freedom = (rows.size - 1) * (columns.size - 1)
-    if freedom < 1:
+    if min(rows.size, columns.size) < 2:
         return 0.0
+    freedom = (rows.size - 1) * (columns.size - 1)
     expected = np.outer(rows, columns) / rows.sum()
     variance = expected if trials is None else expected * np.maximum(1 - expected / trials, 1 / trials)
     excess = float(np.sum(np.square(sums - expected) / variance)) - freedom
-    return excess / math.sqrt(float(np.sum(2 + 1 / variance)))
+    return float(excess / math.sqrt(float(np.sum(2 + 1 / variance))))
 
 
 def summed(blocks: Iterable[NDArray[np.integer]], axis: int) -> tuple[NDArray[np.int64], int]:
