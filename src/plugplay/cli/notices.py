@@ -23,6 +23,7 @@ _PHRASES = {
     "exact_kernel=True, or --exact-kernel, keeps": "--exact-kernel keeps",
     "exact_noise=True, or --exact-noise, keeps": "--exact-noise keeps",
     "noise=PoissonGaussian(), or --noise poisson, restores": "--noise poisson restores",
+    "a larger noise, or clip=None": "a larger --noise",
     "clip=None, or data_range=(black, white)": "--data-range BLACK,WHITE",
     "data_range=(black, white)": "--data-range BLACK,WHITE",
     "frame_shape=(height, width)": "--frame-shape H,W",
@@ -124,6 +125,8 @@ def spelt_as_options(text: str) -> str:
     --------
     >>> spelt_as_options("is it another packed_axis?")
     'is it another --packed-axis?'
+    >>> spelt_as_options("5 % of the light was lost; give a larger noise, or clip=None")
+    '5 % of the light was lost; give a larger --noise'
     """
     for phrase, words in _PHRASES.items():
         text = text.replace(phrase, words)

@@ -160,10 +160,13 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
 
 
 def _where_light_goes(watch: Watch) -> str:
-    """Return advice: black and white of a file that is encoded for the eye are known, so another range is none."""
+    """Return advice: black and white of a file that is encoded for the eye are known, so another range is none.
+
+    Clipping at black in each iteration moves the mean of dark places.
+    """
     scale = watch.scale
     if scale is not None and scale.transfer != "linear" and scale.is_nominal:
-        return "check the kernel, or give a larger noise: dark places of a photograph hide much of it"
+        return "give a larger noise, or clip=None"
     return "give clip=None, or data_range=(black, white)"
 
 
