@@ -47,24 +47,23 @@ class Notices:
 
     def __init__(self, job: Job, *, silent: bool = False) -> None:
         self._job, self._silent = job, silent
-        self._alike: dict[str, list[str]] = {}
+        self._alike: dict[str, dict[int, str]] = {}  # texts by kind and page
         self.doubtful = False
         self._caught = warnings.catch_warnings()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The warnings so far, those that differ in numbers only as one."""
-        return tuple(map(spanned, self._alike.values()))
+        return tuple(spanned(list(dict.fromkeys(pages.values()))) for pages in self._alike.values())
 
-    def add(self, text: str, *, doubtful: bool = False) -> None:
-        """Show a notice; a doubtful result is not to be called good."""
+    def add(self, text: str, *, doubtful: bool = False, page: int = 0) -> None:
+        """Show a notice; a doubtful result is not to be called good. What is said again about a page replaces it."""
         self.doubtful |= doubtful
         text = spelt_as_options(" ".join(text.split()))
-        alike = self._alike.setdefault(kind_of(text), [])
-        if not alike and not self._silent:
+        pages = self._alike.setdefault(kind_of(text), {})
+        if not pages and not self._silent:
             show_warning(self._job, text)
-        if text not in alike:
-            alike.append(text)
+        pages[page] = text
 
     def __enter__(self) -> Self:
         self._caught.__enter__()

@@ -139,9 +139,9 @@ class PartsTask:
             record = partial(self.task.sink.record, job, recipe)
             reports = parts.run(self.crew, cut, ready=record, progress=progress.update)
         pages = _pages(parts, reports, time.perf_counter() - began)
-        for page in pages:
+        for number, page in enumerate(pages):
             for text in page.warnings or ((page.advice,) if page.doubtful else ()):
-                notices.add(text, doubtful=page.doubtful)
+                notices.add(text, doubtful=page.doubtful, page=number)
         return Outcome(
             job,
             "restored",

@@ -104,21 +104,21 @@ class Restoration:
         )
         for window in windows:
             for text in window.notices:
-                self._notices.add(text)
+                self._notices.add(text, page=len(self.figures))
             self._take_down(window.figures)
             self.first = self.first or window.course
             yield window.image
 
     def _take_down(self, figures: PageFigures) -> None:
         for text in figures.warnings or ((figures.advice,) if figures.doubtful else ()):
-            self._notices.add(text, doubtful=figures.doubtful)
+            self._notices.add(text, doubtful=figures.doubtful, page=len(self.figures))
         self.figures.append(figures)
 
     def _page(self, number: int) -> FloatArray:
         page = self._source.page(number)
         plan = self._settings.plan(page, self._verb.model(self._source, page))
         for text in plan.warnings:
-            self._notices.add(text)
+            self._notices.add(text, page=number)
         # A search for lambda, which is most of the work, cannot be resumed.
         checkpoint = Checkpoint(None if self._settings.tune else self._job.target, self._recipe, number)
         start = checkpoint.load()

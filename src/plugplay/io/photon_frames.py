@@ -27,6 +27,8 @@ __all__ = ["structure", "summed"]
 
 # Smooth light shows in the sums of neighbours, about so many along each axis.
 MAX_GROUPS = 12
+# Of more counts than this only these sums are looked at, which take no memory.
+MAX_FINE = 2**22
 
 
 def structure(sums: NDArray[np.int64], trials: int | None) -> float:
@@ -54,7 +56,8 @@ def structure(sums: NDArray[np.int64], trials: int | None) -> float:
     rows, columns = sums.shape[0] // tall, sums.shape[1] // wide
     whole = sums[: rows * tall, : columns * wide]
     coarse = whole.reshape(rows, tall, columns, wide).sum(axis=(1, 3))
-    return max(_excess(sums, trials), _excess(coarse, None if trials is None else trials * tall * wide))
+    found = _excess(coarse, None if trials is None else trials * tall * wide)
+    return found if sums.size > MAX_FINE else max(found, _excess(sums, trials))
 
 
 def _excess(sums: NDArray[np.int64], trials: int | None) -> float:
@@ -81,7 +84,9 @@ def summed(blocks: Iterable[NDArray[np.integer]], axis: int) -> tuple[NDArray[np
     [((3, 4), 2), ((2, 4), 3), ((2, 3), 4)]
     """
     if axis == 0:
-        planes = [(block.sum(axis=0, dtype=np.int64), block.shape[0]) for block in blocks]
-        return np.sum([plane for plane, _ in planes], axis=0), sum(count for _, count in planes)
+        total, count = np.zeros((), np.int64), 0
+        for block in blocks:
+            total, count = total + block.sum(axis=0, dtype=np.int64), count + block.shape[0]
+        return total, count
     parts = [(block.sum(axis=axis, dtype=np.int64), block.shape[axis]) for block in blocks]
     return np.concatenate([part for part, _ in parts]), parts[0][1]

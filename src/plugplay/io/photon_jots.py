@@ -256,13 +256,12 @@ def _frame_questions(
     trials: int | None,
 ) -> list[str]:
     """Tell whether another axis is that of the frames; `trials` is their number, unless they hold counts."""
-    if structure(ones, trials) > MAX_STRUCTURE:
-        return []
     shape = [8 * n if axis == packed else n for axis, n in enumerate(cube.shape)]
-    for axis in (axis for axis in range(3) if axis != time):
-        sides = [n for place, n in enumerate(shape) if place != axis]
-        if _elongation(ones.shape) < MUCH_LONGER * _elongation(sides):
-            continue
+    others = {axis: [n for place, n in enumerate(shape) if place != axis] for axis in range(3) if axis != time}
+    likely = [axis for axis, sides in others.items() if _elongation(ones.shape) >= MUCH_LONGER * _elongation(sides)]
+    if not likely or structure(ones, trials) > MAX_STRUCTURE:
+        return []
+    for axis in likely:
         every = max(1, cube.shape[0] // MAX_SLICES)
         slices = (np.asarray(cube[start : start + 1]) for start in range(0, cube.shape[0], every))
         blocks = (_numbers(block)[0] if packed is None else _unpacked(block, packed, bit_order) for block in slices)
