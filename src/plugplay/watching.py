@@ -167,8 +167,10 @@ def watch_for(
     # Projections do not show how much the image varies.
     projected = traits.observes == "projections"
     seen = Seen(0.0, 0.0, 0.0, y.size) if projected else Seen.of(y, traits.observed)
-    # If the data term has a lower limit, clipping there enlarges the multiplier in sound runs as well.
-    bounded = scale.is_nominal and not math.isfinite(darkest_of(data_term)) and brightest_of(data_term, 1.0) <= 1
+    # If the data term has limits of its own, clipping enlarges the multiplier in sound runs as well.
+    stars = possible_range_of(data_term) is not None
+    limited = math.isfinite(darkest_of(data_term)) or brightest_of(data_term, 1.0) > 1
+    bounded = scale.is_nominal and not stars and not limited
     spectrum = traits.spectrum
     taps = None if spectrum is None or spectrum.ndim != 2 or traits.decimation > 1 else taps_of(spectrum)
     uniform = not isinstance(described, PoissonGaussian)
@@ -187,7 +189,7 @@ def watch_for(
         mild=leaves_nearly_white_noise(traits, noise),
         uniform=uniform,
         extreme=_extreme(y) if traits.decimation > 1 and noise < HARDLY_NOISY else 0.0,
-        stars=possible_range_of(data_term) is not None,
+        stars=stars,
         told_from_texture=problem.beside_texture,
         in_light=in_light,
     )

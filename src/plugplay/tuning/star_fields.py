@@ -39,7 +39,8 @@ def star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale
     """Return the sky of a star field, and tau of its stretch (`plugplay.models.likelihoods.stretched`).
 
     Returns None for all other images. Stars are points far above a sky that is most of the image, in values that are
-    proportional to light; an image that fills its range, or is stored in 8 bits, is taken to be a photograph.
+    proportional to light; what is stored in 8 bits, or fills the range from 0 to 1, is taken to be a photograph. Wider
+    integers fill their range where stars saturate.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ def star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale
     scale : Scale
         Nominal and working range.
     """
-    photograph = scale.is_nominal or scale.transfer != "linear" or scale.high - scale.low == MAX_8_BIT
+    filled, width = scale.is_nominal, scale.high - scale.low
+    photograph = scale.transfer != "linear" or width == MAX_8_BIT or (filled and width == 1)
     if photograph or traits.spatial_ndim != 2:
         return None
     if traits.observes != "intensities" or traits.decimation > 1 or not knows_photons(model):
@@ -76,11 +78,11 @@ def star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale
         return None
     bright = any(sky.contrast >= contrast and sky.share >= share for contrast, share in limits)
     if traits.spectrum is None:
-        if not bright:
+        if filled or not bright:
             return None
     else:
         psf = taps_of(traits.spectrum)
-        if not (bright or has_points(y, sky, psf, mask=traits.observed)):
+        if not (bright or (not filled and has_points(y, sky, psf, mask=traits.observed))):
             return None
         if not peaks_are_points(y, sky, psf, mask=traits.observed):
             return None
