@@ -50,6 +50,25 @@ def test_flux_is_kept_and_no_ring_is_darker_than_the_sky(kind, fields, tmp_path,
     assert json.loads(done.stdout.splitlines()[-1])["pages"][0]["parameters"]["noise"]["kind"] == "PoissonGaussian"
 
 
+@pytest.mark.parametrize("dtype", [np.uint16, np.int16])
+def test_stars_that_saturate_the_integers_of_a_file_keep_their_flux(dtype, fields, tmp_path, run):
+    field = fields.simulated(128, 5, stars=30, nan_column=False)
+    psf, gain = tmp_path / "psf.fits", np.iinfo(dtype).max / 8000
+    fits.writeto(psf, field.psf.astype(np.float32))
+    y = np.clip(np.rint(gain * field.y), 0, np.iinfo(dtype).max)
+    assert np.quantile(y, 0.999) > 65535 / 4  # so that integers are taken to fill their range
+    fits.writeto(tmp_path / "field.fits", y.astype(dtype))
+    done = run("deblur", tmp_path / "field.fits", "-o", tmp_path / "out.fits", "--kernel", psf)
+    assert done.returncode == 0, done.stderr
+    assert "saturated pixels were reconstructed from the surroundings of their stars" in done.stderr
+    assert "written as float32" in done.stderr
+    restored = fits.getdata(tmp_path / "out.fits").astype(np.float64) / gain
+    found = fields.measured(restored, field)
+    assert abs(found.total) < 0.01
+    assert abs(found.bright) < 0.03
+    assert found.depth < 1.5
+
+
 def test_inpainting_leaves_observed_pixels_within_their_noise(fields, tmp_path, run):
     field = fields.simulated(96, 6)
     source, _ = written(tmp_path, field)

@@ -30,8 +30,9 @@ Floats = Literal["never", "needed", "always"]
 
 # Photographs as 16-bit measurements, deblurred, were up to 1.1 % of their range above white.
 MAX_EXCESS = 0.02
-# Saturated pixels do not count: this many more pixels must be beyond the range.
-MORE_THAN_SATURATED = 2
+# Saturated pixels do not count: this many more pixels must be beyond the range, or one by more than its width, as stars
+# are that were reconstructed.
+MORE_THAN_SATURATED, FAR_BEYOND = 2, 1.0
 # An image with fewer levels shows terraces, if rounding to them moves pixels by more than this share of a step.
 MIN_LEVELS, MAX_ROUNDED = 64, 0.1
 LEVEL_QUANTILES = (0.001, 0.999)
@@ -111,8 +112,9 @@ class Integers:
         for end, outside in ((least, values < least - slack), (most, values > most + slack)):
             count = int(np.count_nonzero(outside))
             saturated = int(np.count_nonzero(page == end)) * (values.size // page.size)
-            if count > MORE_THAN_SATURATED * saturated:
-                extreme = float(values.min() if end == least else values.max())
+            extreme = float(values.min() if end == least else values.max())
+            far = abs(extreme - end) > FAR_BEYOND * (most - least)
+            if count > MORE_THAN_SATURATED * saturated or (far and count):
                 found, furthest = found + count, max(furthest, extreme, key=lambda value: abs(value - middle))
         return found, furthest
 
