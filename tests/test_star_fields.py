@@ -1,4 +1,4 @@
-"""Which images are taken for star fields."""
+"""Which images are taken for star fields, and what becomes of crowded ones."""
 
 import numpy as np
 import pytest
@@ -46,3 +46,23 @@ def test_photographs_in_16_bits_are_no_star_fields(name):
         for level in (1 / 4000, 2 / 255):
             y = np.clip(ndimage.convolve(scene, PSF) + 0.01 + level * noise, 0, 1)
             assert not is_star_field(np.rint(65535 * y).astype(np.uint16))
+
+
+@pytest.mark.parametrize("count", [400, 700])
+def test_crowded_stars_are_restored_better_than_by_richardson_and_lucy(count):
+    from skimage.restoration import richardson_lucy
+
+    clean, y = stars(count, seed=1)
+    result = pp.deblur(y.astype(np.float32), PSF)
+
+    def seen(image):
+        return ndimage.gaussian_filter(image, 0.8) / 1000
+
+    padded = np.pad(np.maximum(y - SKY, 1e-3) + 1, 15, mode="reflect")
+    peers = (richardson_lucy(padded, PSF, num_iter=n, clip=False)[15:-15, 15:-15] + SKY - 1 for n in (20, 40, 100))
+    best = max(pp.psnr(seen(peer), seen(clean)) for peer in peers)
+    assert pp.psnr(seen(result.image), seen(clean)) > best + 1
+    assert result.status is pp.Status.CONVERGED
+    # No dark pits between the stars.
+    assert result.image.min() > SKY - 25
+    assert (result.image - SKY).sum() == pytest.approx((clean - SKY).sum(), rel=0.03)

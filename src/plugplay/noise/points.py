@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plugplay.arrays.checks import BoolArray
     from plugplay.noise.sky import Sky
 
-__all__ = ["has_points", "peaks_are_points"]
+__all__ = ["MIN_POINTS_OF_PEAKS", "has_points", "peaks_are_points"]
 
 # Bright pixels are this many standard deviations above the sky. A patch of them is a point if it has at most this many
 # pixels, in units of the pixels that share the light of a point. Points must be this share of all bright pixels.
@@ -79,7 +79,12 @@ def has_points(y: NDArray[np.floating], sky: Sky, psf: NDArray[np.float64], *, m
 
 
 def peaks_are_points(
-    y: NDArray[np.floating], sky: Sky, psf: NDArray[np.float64], *, mask: BoolArray | None = None
+    y: NDArray[np.floating],
+    sky: Sky,
+    psf: NDArray[np.float64],
+    *,
+    mask: BoolArray | None = None,
+    share: float = MIN_POINTS_OF_PEAKS,
 ) -> bool:
     """Tell whether most of what stands out of a sky is as sharp as points are.
 
@@ -102,6 +107,8 @@ def peaks_are_points(
         The point-spread function.
     mask : array of bool, optional
         True where it was observed.
+    share : float
+        How many of the peaks must be points.
 
     Examples
     --------
@@ -132,7 +139,7 @@ def peaks_are_points(
     left = (np.sum(around * inside, axis=1) / np.maximum(inside.sum(axis=1), 1) / heights[:, 0])[told]
     left = left[left >= MIN_WIDTH * expected]
     points = left - expected <= MAX_WIDENING * (1 - expected)
-    return bool(points.size and np.mean(points) >= MIN_POINTS_OF_PEAKS)
+    return bool(points.size and np.mean(points) >= share)
 
 
 def _ring(psf: NDArray[np.float64]) -> tuple[NDArray[np.intp], float]:

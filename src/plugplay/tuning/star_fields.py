@@ -12,7 +12,7 @@ from plugplay.models.description import knows_photons
 from plugplay.noise.curve import estimate_curve
 from plugplay.noise.estimation import estimate_noise
 from plugplay.noise.growing import PoissonGaussian, estimate_poisson_gaussian
-from plugplay.noise.points import has_points, peaks_are_points
+from plugplay.noise.points import MIN_POINTS_OF_PEAKS, has_points, peaks_are_points
 from plugplay.noise.sky import Sky, find_sky
 from plugplay.tuning.counting import MAX_8_BIT
 from plugplay.tuning.spectra import taps_of
@@ -30,6 +30,9 @@ __all__ = ["star_field"]
 # but points stands out.
 STAR_FIELDS = ((50.0, 0.8), (200.0, 0.5))
 PHOTON_STAR_FIELDS = ((20.0, 0.8), (200.0, 0.5))
+# Crowded stars, and those in front of a nebula, leave less sky. Then this contrast is enough if so many of the peaks
+# are points: 0.49 to 0.52 of 1500 stars in 200 x 200 pixels are, and of photographs as night scenes 0.36 at most.
+CROWDED, POINTS_OF_CROWDED = 20.0, 0.45
 # tau = s / gain: the light, in units of the noise of the sky, at which photons add as much noise as the sky has.
 # Estimates are limited to these ranges. Errors are towards more noise in stars, which does them little harm.
 TAUS, KNOWN_TAUS = (2.0, 10.0), (2.0, 1000.0)
@@ -82,9 +85,11 @@ def star_field(y: FloatArray, model: Model, traits: Traits, noise: object, scale
             return None
     else:
         psf = taps_of(traits.spectrum)
-        if not (bright or (not filled and has_points(y, sky, psf, mask=traits.observed))):
+        clear = bright or (not filled and has_points(y, sky, psf, mask=traits.observed))
+        share = MIN_POINTS_OF_PEAKS if clear else POINTS_OF_CROWDED
+        if not (clear or sky.contrast >= CROWDED):
             return None
-        if not peaks_are_points(y, sky, psf, mask=traits.observed):
+        if not peaks_are_points(y, sky, psf, mask=traits.observed, share=share):
             return None
     if known is not None:
         return sky, float(np.clip(spread / (known.gain or 1e-9), *KNOWN_TAUS))
