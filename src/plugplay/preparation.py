@@ -262,7 +262,8 @@ def _posed(view: _View, transfer: str, *, squares: bool, noise_floor: float) -> 
     """
     curve = view.conversion.scale.transfer
     # Parts of a large image share a scale, which is that of its values if they are restored as they are.
-    encoded = None if squares else view.encoded(transfer if curve == "linear" else curve)
+    is_part = curve == "linear" != transfer
+    encoded = None if squares and not is_part else view.encoded(transfer if is_part else curve)
 
     def bound(one: _View) -> Posed:
         scale = one.conversion.scale

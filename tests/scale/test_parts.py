@@ -11,6 +11,7 @@ import tifffile
 from skimage import data
 
 import plugplay as pp
+from plugplay import io
 from plugplay.io import ImageFileError
 from plugplay.scale import Serial
 from plugplay.scale.large import journal
@@ -276,6 +277,19 @@ def test_light_and_black_levels_mean_in_parts_what_they_mean_elsewhere(run, tmp_
     # In the numbers as they are stored, a photograph is denoised otherwise.
     light, stored = (pp.denoise(photograph, transfer=curve, **OPTIONS).image for curve in ("srgb", "linear"))
     assert np.abs(light - stored).max() > 2 / 255
+
+
+def test_parts_of_a_photograph_are_deblurred_in_light_as_the_whole_is(tmp_path):
+    photograph, box = data.coffee()[150:330, 200:380], pp.models.Deblurring(pp.kernels.box(5), boundary="unknown")
+    dark = io.linearise(photograph / np.float32(255), "srgb") / 4
+    y = np.round(255 * io.encode(np.clip(box.simulate(dark, noise=0.001, rng=0), 0, 1), "srgb")).astype(np.uint8)
+    options = {"denoiser": "tv", "transfer": "srgb"}
+    store(tmp_path / "y.zarr", y, colour=True)
+    parts_of(tmp_path / "y.zarr", tmp_path / "x.npy", box, options).run(Serial(1), RECIPE)
+    found = np.load(tmp_path / "x.npy").astype(np.float64) / 255
+    whole = np.clip(pp.restore(y, box, channel_axis=-1, **options).image, 0, 1)
+    stored = np.clip(pp.restore(y, box, channel_axis=-1, denoiser="tv").image, 0, 1)
+    assert np.abs(found - whole).mean() < 0.3 * np.abs(stored - whole).mean()
 
 
 def test_shared_parameters_by_the_option(run, tmp_path, noisy):

@@ -40,7 +40,7 @@ class EncodedDeblurring(Deblurring):
     >>> point = np.zeros((8, 8))
     >>> point[4, 4] = 1
     >>> round(float(camera.forward(point).max()), 3)  # a ninth of the light
-    0.369
+    0.367
     """
 
     transfer: str

@@ -165,7 +165,7 @@ def _where_light_goes(watch: Watch) -> str:
     Clipping at black in each iteration moves the mean of dark places.
     """
     scale = watch.scale
-    if scale is not None and scale.transfer != "linear" and scale.is_nominal:
+    if scale is not None and (watch.in_light or scale.transfer != "linear") and scale.is_nominal:
         return "give a larger noise, or clip=None"
     return "give clip=None, or data_range=(black, white)"
 
