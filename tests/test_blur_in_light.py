@@ -91,3 +91,20 @@ def test_references_and_starts_are_values():
     truth, photograph = shot(4)
     result = restored(photograph, reference=truth, start=photograph / 255)
     assert result.history.psnr[-1] == pytest.approx(psnr(result.image, truth), abs=0.1)
+
+
+def test_a_blur_of_the_stored_values_is_noticed():
+    """An image editor blurs values, not light."""
+    page = np.full((150, 150), 0.95)
+    page[20:130:11, 20:130] = page[23:133:11, 15:120] = 0.05
+    page[20:130, 70:74] = 0.2
+    taps = pp.kernels.parse("gaussian:1.5")
+    found = []
+    for blurred in (page, linearise(page, "srgb")):
+        seen = pp.models.Deblurring(taps, boundary="unknown").forward(blurred)
+        seen = seen if blurred is page else encode(seen, "srgb")
+        y = np.round(255 * np.clip(seen + np.random.default_rng(0).normal(0, 0.002, seen.shape), 0, 1))
+        result = pp.deblur(y.astype(np.uint8), taps, transfer="srgb")
+        found.append(any("--linear off" in text for text in result.warnings))
+        assert (result.status is pp.Status.DOUBTFUL) >= found[-1]
+    assert found == [True, False]

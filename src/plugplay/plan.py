@@ -224,6 +224,11 @@ class Plan:
             _start=None if isinstance(self._start, State) else self._start,
         )
 
+    def _doubting(self, reason: str) -> Plan:
+        """Return the plan whose result is doubtful for a reason that is known before the run."""
+        assert self._watch is not None  # the caller makes sure
+        return replace(self, _watch=replace(self._watch, doubted=(*self._watch.doubted, reason)))
+
     def _following(self, case: Case, lam: float | None = None) -> Plan:
         """Return the plan with the lambda (unless it is given) and the schedule that follow from another case."""
         choice = choose(case, lam=lam)

@@ -28,6 +28,7 @@ from plugplay.pnp.denoise_first import DenoiseFirst
 from plugplay.pnp.iterations import get_iteration
 from plugplay.tuning.accuracy import step_residual
 from plugplay.tuning.alike import with_planes
+from plugplay.tuning.blurred_values import BLURRED_VALUES, values_were_blurred
 from plugplay.tuning.case import Case
 from plugplay.tuning.counting import likely_noise
 from plugplay.tuning.foreign import where_foreign
@@ -132,7 +133,7 @@ def prepare(
         joins_equal=joins_equal and comes_with_plugplay(denoiser),
     )
     shared, threads, way = scale is not None, check_workers(workers), get_iteration(iteration)
-    view, problem = _posed(view, transfer, squares=squares, noise_floor=noise_floor)
+    plain, (view, problem) = view.model, _posed(view, transfer, squares=squares, noise_floor=noise_floor)
     scale, unit = view.conversion.scale, view.unit
     problem = with_planes(problem, unit, view.traits, scale, denoiser, whole=not shared)
     means_by = None if squares else denoiser
@@ -202,6 +203,10 @@ def prepare(
         _coarse=coarse,
         _reruns=watching.reruns(noise, exact=exact_noise),
     )
+    if usual and view.encoding and traits.observed is None and not shared and loop.denoiser == REHEARSED:
+        one = prepare_denoiser(denoiser, left, 1)
+        if values_were_blurred(model, plain, unit, loop, one, way, problem.level):
+            plan = plan._doubting(BLURRED_VALUES)
     if found.noise is not None and not exact_noise:
         plan = plan._with_noise(found.noise)
     if usual and pace is None and loop.denoiser == REHEARSED:

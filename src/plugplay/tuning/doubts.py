@@ -105,7 +105,7 @@ def doubts(watch: Watch, image: FloatArray, x: FloatArray) -> tuple[str, ...]:
     image, x : array
         The result, and the same on the whole domain of the data term.
     """
-    seen, found = watch.seen, []
+    seen, found = watch.seen, list(watch.doubted)
     image = evened(watch.data_term, image)
     assumed, first = max(watch.noise, MIN_NOISE), max(watch.first_noise, MIN_NOISE)
     if seen.contrast > 2 * watch.first_noise and float(np.std(image)) < MIN_CONTRAST * seen.contrast:

@@ -160,6 +160,8 @@ class Watch:
         that the denoiser keeps texture together with its noise.
     in_light : bool
         Whether the blur is known to have acted on light, and the data term knows the curve of the values.
+    doubted : tuple of str
+        What makes the result doubtful whatever the run shows.
     """
 
     data_term: DataTerm
@@ -179,6 +181,7 @@ class Watch:
     stars: bool = False
     told_from_texture: bool = False
     in_light: bool = False
+    doubted: tuple[str, ...] = ()
 
     def winds_up(self, history: History) -> bool:
         """Tell whether noise accumulates in the multiplier; also works in the middle of a run."""
