@@ -82,6 +82,7 @@ def test_steps_of_a_session_come_to_the_exact_one():
     for _ in range(30):
         x = steps.prox(v, rho)
     assert np.abs(x - term.prox(v, rho)).max() < STEP_RESIDUAL * np.abs(x - v).max()
+    assert steps.fidelity() == pytest.approx(term.value(x), rel=2 * STEP_RESIDUAL)
 
 
 def test_missing_values_have_no_say():

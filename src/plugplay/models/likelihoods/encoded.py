@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,7 +123,7 @@ class EncodedTerm(Fingerprinted):
     def gradient(self, x: FloatArray) -> FloatArray:
         """Return the gradient of f, ``D Hᵀ C M (c(H g(z)) - y)``."""
         misfit = self._misfit(x)
-        return self._slope(x) * self.term.pulled_back(misfit / self._slope(misfit + self.term.y))
+        return self.slope(x) * self.term.pulled_back(misfit / self.slope(misfit + self.term.y))
 
     def residual(self, x: FloatArray) -> FloatArray:
         """Return M (c(H g(z)) - y) in the observed frame."""
@@ -162,7 +162,8 @@ class EncodedTerm(Fingerprinted):
             return self.term.mask
         return self.term.mask & ~(self.saturated & (expected > self.term.y))
 
-    def _slope(self, values: FloatArray) -> FloatArray:
+    def slope(self, values: FloatArray) -> FloatArray:
+        """Return the slope of light at encoded values."""
         return slope_in_light(values, self.transfer)
 
 
@@ -171,11 +172,14 @@ class EncodedSession:
 
     def __init__(self, term: EncodedTerm, rtol: float) -> None:
         single = rtol >= SINGLE_RESIDUAL and term.term.first.dtype == np.float32
-        self._term, self._rtol = term, rtol
-        self._system = MaskedSystem.build(term.term, np.float32 if single else np.float64)
-        self._last = term.start().astype(self._system.y.dtype)
-        self._scaled: FloatArray | None = None
-        self._log = StepLog(rtol)
+        system = MaskedSystem.build(term.term, np.float32 if single else np.float64)
+        self._term, self._log = term, StepLog(rtol)
+        self._last = term.start().astype(system.y.dtype)
+        coloured = system.y.ndim > term.term.kernel.ndim
+        # Channels have nothing to do with each other, and large images no room for the vectors of all.
+        pieces = system.blur.channels_at_a_time(system.y.shape[-1]) if coloured else [slice(None)]
+        here = [(..., piece) if coloured else (...,) for piece in pieces]
+        self._parts = [(at, _Steps(term, system, at, rtol, self._log)) for at in here]
 
     def prox(self, v: FloatArray, rho: float) -> FloatArray:
         """Return the step from v, around the z of the step before."""
@@ -185,15 +189,51 @@ class EncodedSession:
 
     def towards(self, wanted: FloatArray, rho: float, z: FloatArray) -> FloatArray:
         """Return the minimiser of f plus ``rho/2 ||z - wanted||²`` with the model linearised around z."""
+        moved = np.empty(wanted.shape, self._last.dtype)
+        for here, steps in self._parts:
+            moved[here] = steps.towards(wanted[here], rho, z[here])
+        return moved
+
+    def fidelity(self) -> float:
+        """Return f at the z of the last step, as the line of that step has it, which takes no transforms."""
+        return math.fsum(steps.fidelity for _, steps in self._parts)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a user should know about the steps so far."""
+        return self._log.warnings("the mask leaves too few pixels, or rho is tiny")
+
+
+class _Steps:
+    """The steps of some channels."""
+
+    def __init__(
+        self, term: EncodedTerm, system: MaskedSystem, here: tuple[Any, ...], rtol: float, log: StepLog
+    ) -> None:
+        y, mask = np.ascontiguousarray(system.y[here]), np.ascontiguousarray(system.mask[here])
+        self._system = replace(system, y=y, mask=mask)
+        self._term = replace(term, term=replace(term.term, y=y, mask=mask))
+        self._rtol, self._log = rtol, log
+        self._scaled: FloatArray | None = None  # rho eta: what the step leaves of y
+
+    @property
+    def fidelity(self) -> float:
+        """Half of what the last step leaves of y, squared."""
+        return math.nan if self._scaled is None else 0.5 * sum_of_squares(self._scaled)
+
+    def towards(self, wanted: FloatArray, rho: float, z: FloatArray) -> FloatArray:
+        """Return the step of `EncodedSession.towards`."""
         system, transfer = self._system, self._term.transfer
         dtype = system.y.dtype
         wanted, z = wanted.astype(dtype, copy=False), z.astype(dtype, copy=False)
-        slope, nothing, weight = self._term._slope(z), dtype.type(0), dtype.type(rho)
+        slope, nothing, weight = self._term.slope(z), dtype.type(0), dtype.type(rho)
         expected = encode(system.seen(linearise(z, transfer)), transfer)
         telling = self._term.tells(expected)
-        gain = np.where(telling, 1 / self._term._slope(expected), nothing)
+        gain = np.where(telling, 1 / self._term.slope(expected), nothing)
         rhs = np.where(telling, system.y - expected, nothing) - gain * system.seen(slope * (wanted - z))
+        del expected
         inverse = 1 / (system.blur.gram + weight)
+        # Where dark meets bright, C and D do not cancel: their gain is taken out, as for the diagonal of the equations.
+        even = 1 / np.clip(gain * np.sqrt(np.maximum(system.seen(np.square(slope)), nothing)), *GAINS)
 
         def pulled_back(eta: FloatArray) -> FloatArray:
             return slope * system.adjoint(gain * eta)
@@ -201,14 +241,12 @@ class EncodedSession:
         def applied(eta: FloatArray) -> FloatArray:
             return gain * system.seen(slope * pulled_back(eta)) + weight * eta
 
-        # Where dark meets bright, C and D do not cancel: their gain is taken out, as for the diagonal of the equations.
-        even = 1 / np.clip(gain * np.sqrt(np.maximum(system.seen(np.square(slope)), nothing)), *GAINS)
-
         def preconditioned(eta: FloatArray) -> FloatArray:
             return np.where(telling, even * system.filtered(even * eta, inverse), nothing)
 
-        # rho eta, the residual of y, changes slowly from step to step.
+        # What is left of y changes slowly from step to step.
         before = None if self._scaled is None else np.where(telling, self._scaled / weight, nothing)
+        self._scaled = None
         solution = conjugate_gradients(
             measured(applied),
             rhs,
@@ -220,7 +258,3 @@ class EncodedSession:
         self._log.record(solution)
         moved: NDArray[Any] = wanted + pulled_back(solution.w)
         return moved
-
-    def warnings(self) -> tuple[str, ...]:
-        """Return what a user should know about the steps so far."""
-        return self._log.warnings("the mask leaves too few pixels, or rho is tiny")
