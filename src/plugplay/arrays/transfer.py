@@ -23,6 +23,7 @@ _KNEE, _SLOPE, _OFFSET, _EXPONENT = 0.04045, 12.92, 0.055, 2.4
 _MAX_SAMPLES = 1_000_000
 _DIFFERENCE = 0.5 / 255
 _DARK = 0.02
+_PIECE = 1 << 18
 
 
 def linearise(image: NDArray[Any], transfer: str) -> NDArray[Any]:
@@ -141,7 +142,11 @@ def _odd(image: NDArray[Any], curve: Callable[[NDArray[Any]], NDArray[Any]]) -> 
     values = np.asarray(image)
     if values.dtype.kind != "f":
         raise TypeError(f"floats on the scale [0, 1] are needed; got an array of {values.dtype}")
+    result = np.empty(values.shape, values.dtype)
+    source, target, largest = values.reshape(-1), result.reshape(-1), np.finfo(values.dtype).max
     with np.errstate(over="ignore"):
-        result = np.minimum(curve(np.abs(values)), np.finfo(values.dtype).max)
-    signed: NDArray[Any] = np.copysign(result, values, dtype=values.dtype)
-    return signed
+        for first in range(0, source.size, _PIECE):  # large images have no room for what is computed on the way
+            piece = slice(first, first + _PIECE)
+            light = np.minimum(curve(np.abs(source[piece])), largest)
+            np.copysign(light, source[piece], out=target[piece])
+    return result
