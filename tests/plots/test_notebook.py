@@ -118,6 +118,16 @@ def test_progress_in_a_notebook(notebook):
     assert "3 iterations" in notebook[-1]
 
 
+def test_a_bar_does_not_go_back_when_the_forecast_becomes_longer(notebook, monkeypatch):
+    left = iter([1e-9, 1e3, 1e6])
+    monkeypatch.setattr("plugplay.plots.progress.seconds_left", lambda *_: next(left))
+    monkeypatch.setattr("plugplay.plots.progress.PAUSE", 0.0)
+    restored(callback=pp.ProgressBar())
+    values = [float(re.search(r'value="([\d.]+)"', text)[1]) for text in notebook]
+    assert values == sorted(values)
+    assert values[0] > 0.9
+
+
 def test_progress_elsewhere_is_silent(capsys):
     restored(callback=pp.ProgressBar())
     assert capsys.readouterr() == ("", "")

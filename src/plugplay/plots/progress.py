@@ -56,12 +56,14 @@ class ProgressBar:
 
     def __call__(self, state: State) -> None:
         """Show where the restoration stands after an iteration."""
-        self._again = self._again or state.iteration <= self._iteration
+        if state.iteration <= self._iteration:  # a run with other noise begins
+            self._again, self._share = True, 0.0
         self._iteration = state.iteration
         text = f"{self._number(state.iteration)}, sigma {state.history.sigma[-1]:.4f}"
         if self._parameters is not None:
             spent, left = float(state.history.seconds.sum()), seconds_left(state, self._parameters)
-            self._share = spent / (spent + left) if spent + left > 0 else 1.0
+            # A forecast may become longer, but a bar that goes back tells nobody anything.
+            self._share = max(self._share, spent / (spent + left) if spent + left > 0 else 1.0)
             text += f", about {left:.0f} s left" if left >= 1 else ""
         self._show(text)
 
